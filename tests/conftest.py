@@ -1,0 +1,27 @@
+"""Fixtures for all tests, and the counts that the exercise tests report at the end."""
+
+from collections import Counter
+
+import jaxtyping
+import pytest
+
+
+@pytest.fixture
+def unchecked():
+    """Switch the shape checks of the test run off: what users get is the library's own errors."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
+
+
+def pytest_terminal_summary(terminalreporter):
+    """How many wrong, alternative and degenerate answers the exercises' checks were tried on."""
+    checked = Counter(
+        value
+        for report in terminalreporter.getreports("passed")
+        for key, value in report.user_properties
+        if key == "checked" and report.when == "call"
+    )
+    if checked:
+        counts = ", ".join(f"{number} {kind}" for kind, number in sorted(checked.items()))
+        terminalreporter.write_line(f"exercise checks tried on: {counts}")

@@ -1,0 +1,67 @@
+"""Attention masks. One convention everywhere: Boolean, ``True`` = may attend.
+
+A mask broadcasts to ``(batch, heads, n_q, n_k)``. Where n_q ≠ n_k, the queries are
+the *last* n_q positions (aligned bottom-right), as in decoding with a cache.
+"""
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+
+def causal_mask(n_q: int, n_k: int | None = None) -> Bool[Tensor, "{n_q} n_k"]:
+    """Which keys each query may see when nobody may look ahead.
+
+    Args:
+        n_q: number of queries, the last n_q of the n_k positions.
+        n_k: number of keys; n_q if not given.
+
+    Returns:
+        Boolean (n_q, n_k), ``True`` where key j is not later than query i.
+
+    Raises:
+        TypeError: a length is not an int.
+        ValueError: a length is negative, or there are more queries than positions.
+
+    Source: Vaswani et al. (2017), §3.2.3.
+    """
+    n_k = n_q if n_k is None else n_k
+    for name, length in (("n_q", n_q), ("n_k", n_k)):
+        if not isinstance(length, int) or isinstance(length, bool):
+            raise TypeError(f"{name} must be an int, got {type(length).__name__}")
+        if length < 0:
+            raise ValueError(f"{name} must be 0 or more, got {length}")
+    if n_q > n_k:
+        raise ValueError(
+            f"the queries are the last of n_k positions: n_q ({n_q}) must not exceed n_k ({n_k})"
+        )
+    return torch.ones(n_q, n_k, dtype=torch.bool).tril(n_k - n_q)
+
+
+def padding_mask(token_ids: Int[Tensor, "batch n"], pad_id: int) -> Bool[Tensor, "batch 1 1 n"]:
+    """Hide padding from every query, as keys only: the query rows are left alone.
+
+    Args:
+        token_ids: integer ids, (batch, n).
+        pad_id: the id that stands for padding.
+
+    Returns:
+        Boolean (batch, 1, 1, n), ``True`` where the token is real.
+
+    Raises:
+        TypeError: token_ids is not an integer tensor.
+        ValueError: token_ids is not two-dimensional.
+
+    Source: Vaswani et al. (2017), §3.2.3 (masking by −∞); the shape is this library's convention.
+    """
+    if not isinstance(token_ids, Tensor):
+        raise TypeError(
+            f"token_ids must be a torch tensor of integers, got {type(token_ids).__name__}"
+        )
+    if token_ids.is_floating_point() or token_ids.dtype == torch.bool:
+        raise TypeError(
+            f"token_ids must be integers, got {token_ids.dtype}; convert with token_ids.long()"
+        )
+    if token_ids.ndim != 2:
+        raise ValueError(f"token_ids must have shape (batch, n), got {tuple(token_ids.shape)}")
+    return (token_ids != pad_id)[:, None, None, :]
