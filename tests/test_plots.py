@@ -1,0 +1,183 @@
+"""The figures: SVG that takes its ink, fonts and size from the page, and can be translated."""
+
+import re
+from xml.etree import ElementTree
+
+import matplotlib
+import numpy as np
+import pytest
+import torch
+
+from transformer_lib import plots
+from transformer_lib.plots import Box, Panel, curves, hull, lookup, matrices, pipeline, show
+
+TOKENS = ["狗", "咬", "人"]
+WEIGHTS = np.array([[0.67, 0.24, 0.09], [0.09, 0.24, 0.67], [0.09, 0.67, 0.24]])
+VALUES = np.array([[1.0, 0, 2, 1], [0, 3, -1, 0], [2, 1, 0, -1]])
+THEMES = {"light": ("#ffffff", "#222222"), "dark": ("#121212", "#ced6dd")}  # paper, ink
+
+FIGURES = {
+    "matrices": lambda: matrices(
+        [Panel(WEIGHTS, "weights", TOKENS, TOKENS), "·", Panel(VALUES, "V", TOKENS)]
+    ),
+    "lookup": lambda: lookup(TOKENS, WEIGHTS[1], VALUES, WEIGHTS[1] @ VALUES, query="咬"),
+    "curves": lambda: curves(
+        [4, 16, 64],
+        {"theory: dₖ": [4, 16, 64]},
+        points={"measured": [4.1, 15.8, 64.3]},
+        reference={"one": 1},
+        xlabel="dₖ",
+        ylabel="variance of q·k",
+        log="xy",
+    ),
+    "hull": lambda: hull(
+        dict(zip(("v₁", "v₂", "v₃"), VALUES[:, :2], strict=True)),
+        dict(zip(("o₁", "o₂", "o₃"), WEIGHTS @ VALUES[:, :2], strict=True)),
+        xlabel="first coordinate",
+        ylabel="second coordinate",
+    ),
+    "pipeline": lambda: pipeline(
+        [[Box("X", (3, 4))], [Box("Q", (3, 2), "X W_Q", ["X"]), Box("K", (3, 2), "X W_K", ["X"])]]
+    ),
+}
+LABELS = {
+    "matrices": {"weights", "·", "狗", "0.67", "−1"},
+    "lookup": {"query", "keys", "weighted sum", "咬", "0.24", "1.00", "1.43", "−0.58"},
+    "curves": {"theory: dₖ", "measured", "one", "variance of q·k", "dₖ", "4", "16", "64"},
+    "hull": {"v₁", "o₃", "first coordinate", "second coordinate"},
+    "pipeline": {"X", "3 × 4", "X W_Q", "3 × 2"},
+}
+
+
+@pytest.fixture(params=FIGURES)
+def name(request):
+    return request.param
+
+
+def shown(name: str) -> ElementTree.Element:
+    """The figure as a parsed element; parsing also proves that it is well-formed."""
+    picture = show(FIGURES[name](), alt=f'the "{name}" <figure> & more', caption="A & B < C")
+    return ElementTree.fromstring(picture.html.replace(' xmlns="http://www.w3.org/2000/svg"', ""))
+
+
+def test_description_and_caption_survive_escaping(name):
+    figure = shown(name)
+    assert figure.get("class") == "book-figure"
+    assert figure.find("svg").get("role") == "img"
+    assert figure.find("svg").get("aria-label") == f'the "{name}" <figure> & more'
+    assert figure.find("figcaption").text == "A & B < C"
+
+
+def test_a_label_is_one_text_element_in_the_page_s_font_and_ink(name):
+    texts = shown(name).findall(".//text")
+    assert {text.text for text in texts} >= LABELS[name]
+    for text in texts:
+        assert len(text) == 0
+        assert "$" not in text.text
+        assert "#" not in text.get("style")
+        assert "font-family" not in text.get("style")
+
+
+def test_the_page_sets_the_size_and_nothing_leaks_into_it(name):
+    figure = shown(name)
+    assert not {"width", "height"} & set(figure.find("svg").attrib)
+    assert not list(figure.iter("style")) + list(figure.iter("metadata"))
+    assert "#000000" not in ElementTree.tostring(figure, encoding="unicode")
+
+
+def test_labels_lie_within_the_picture(name):
+    svg = shown(name).find("svg")
+    width, height = map(float, svg.get("viewBox").split()[2:])
+    for text in svg.iter("text"):
+        assert 0 <= float(text.get("x")) <= width
+        assert 8 <= float(text.get("y")) <= height
+
+
+def test_the_same_figure_gives_the_same_text_and_another_clashes_with_no_id(name):
+    first, again = (show(FIGURES[name](), alt="one", caption="c").html for _ in range(2))
+    other = show(FIGURES[name](), alt="two", caption="c").html
+    ids = re.compile(r'\bid="([^"]+)"')
+    assert first == again
+    assert not set(ids.findall(first)) & set(ids.findall(other))
+    assert len(ids.findall(first)) == len(set(ids.findall(first)))
+
+
+def test_numbers_are_rounded_to_keep_notebooks_small(name):
+    numbers = show(FIGURES[name](), alt="a", caption="c").html
+    assert not re.search(r"\d\.\d{3}", numbers)
+    assert len(numbers) < 20_000
+
+
+def test_notebook_shows_html_and_terminal_the_description():
+    bundle = show(FIGURES["hull"](), alt="three points", caption="c")._repr_mimebundle_()
+    assert bundle["text/plain"] == "Figure: three points"
+    assert bundle["text/html"].startswith('<figure class="book-figure"><svg ')
+
+
+def test_drawing_leaves_matplotlib_s_settings_alone(name):
+    before = dict(matplotlib.rcParams)
+    show(FIGURES[name](), alt="a", caption="c")
+    assert dict(matplotlib.rcParams) == before
+
+
+def test_tensors_are_accepted():
+    assert "−2" in show(matrices([Panel(torch.tensor([[-2, 1]]))]), alt="a", caption="c").html
+
+
+def rgb(colour: str) -> np.ndarray:
+    return np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+
+
+def contrast(one: np.ndarray, other: np.ndarray) -> float:
+    """Contrast ratio of two sRGB colours, from 1 to 21 (WCAG 2.2)."""
+    linear = [np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4) for c in (one, other)]
+    dark, light = sorted(float(c @ [0.2126, 0.7152, 0.0722]) for c in linear)
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("colour", plots.COLOURS)
+def test_colours_can_be_seen_and_ink_read_on_them_in_both_themes(theme, colour):
+    paper, ink = map(rgb, THEMES[theme])
+    fullest_cell = plots.STRONGEST * rgb(colour) + (1 - plots.STRONGEST) * paper
+    assert contrast(rgb(colour), paper) >= 3
+    assert contrast(ink, fullest_cell) >= 4.5
+
+
+@pytest.mark.parametrize(
+    ("value", "decimals", "text"),
+    [
+        (-1, 0, "−1"),
+        (-0.001, 2, "0.00"),
+        (-np.inf, None, "−∞"),
+        (0.25, None, "0.25"),
+        (1000, None, "1000"),
+        (1e5, None, "10⁵"),
+        (2.5e-7, None, "2.5·10⁻⁷"),
+    ],
+)
+def test_numbers_as_a_book_prints_them(value, decimals, text):
+    assert plots._number(value, decimals) == text
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda: show(FIGURES["hull"](), alt=" ", caption="c"), "alt must say something"),
+        (lambda: matrices(["="]), "at least one Panel"),
+        (lambda: Panel(WEIGHTS, rows=["狗"]), "rows must be 3 labels or none, got 1"),
+        (lambda: Panel(np.zeros((2, 2, 2))), r"one or two dimensions, got \(2, 2, 2\)"),
+        (lambda: lookup(TOKENS, WEIGHTS, VALUES, VALUES[0], query="咬"), "need weights"),
+        (lambda: curves([1, 2], {"y": [1]}, xlabel="x", ylabel="y"), r"got \(2,\) and \(1,\)"),
+        (
+            lambda: curves([1], {c: [1] for c in "abcde"}, xlabel="x", ylabel="y"),
+            "draw two figures",
+        ),
+        (lambda: hull({"v": [1, 2, 3]}, {}, xlabel="x", ylabel="y"), "two coordinates"),
+        (lambda: pipeline([[Box("Q", (1, 1), inputs=["X"])]]), "Q has the input 'X'"),
+        (lambda: pipeline([]), "at least one Box"),
+    ],
+)
+def test_errors_say_what_was_expected(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        wrong()
