@@ -1,0 +1,21 @@
+"""Sharp inputs for the exercises' cases: seeded, float64, every dimension of its own size."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from transformer_lib.exercises.data import Text
+
+# What is special about a case, where several exercises share it.
+ONE_SEQUENCE = Text("a single sequence", "單一序列")
+A_BATCH = Text("a batch of sequences", "有批次的序列")
+BATCH_AND_HEADS = Text("a batch with several heads", "有批次，也有好幾個頭")
+SQUARE = Text("as many queries as keys", "查詢和鍵一樣多")
+LARGE_SCORES = Text("scores a thousand times larger", "放大一千倍的分數")
+
+
+def normal(seed: int) -> Callable[..., Tensor]:
+    """A maker of standard normal float64 tensors: ``randn = normal(4); q = randn(2, 3)``."""
+    generator = torch.Generator().manual_seed(seed)
+    return lambda *shape: torch.randn(*shape, generator=generator, dtype=torch.float64)
