@@ -1,0 +1,53 @@
+"""Bring the Chinese catalogues up to date with the English pages: `python book/translations.py`.
+
+New messages come out empty, changed ones fuzzy, in book/locale/zh_TW/LC_MESSAGES/**.po; what
+`check` prints under the exercises is filled in, for the exercises know it in both languages.
+"""
+
+import sys
+
+from build import BUILD, ROOT, build
+from sphinx_intl.basic import update
+from sphinx_intl.catalog import dump_po, load_po
+
+TEMPLATES = BUILD / "gettext"
+LOCALE = ROOT / "book" / "locale"
+
+
+def check_results() -> dict[str, str]:
+    """What `check` prints for an open exercise and for a solution, English and Chinese."""
+    # Imported late: with torch in the process, sphinx_external_toc raises warnings of torch's.
+    from transformer_lib.exercises import catalog, messages
+
+    texts = [messages.NOT_ATTEMPTED.format(name=name) for name in catalog]
+    for name, exercise in catalog.items():
+        passed = messages.PASSED_NUMBER if exercise.is_number else messages.PASSED
+        texts.append(passed.format(name=name, n=len(exercise.cases())))
+    return {text.en: text.zh for text in texts}
+
+
+def fill_in() -> None:
+    """Fill in what needs no translator, and a header without placeholders."""
+    known = check_results()
+    for path in (LOCALE / "zh_TW").rglob("*.po"):
+        pages = load_po(str(path))
+        pages.msgid_bugs_address = pages.last_translator = pages.language_team = (
+            "see CONTRIBUTING.md"
+        )
+        for message in pages:
+            if message.id in known:
+                message.string = known[message.id]
+                message.flags.discard("fuzzy")
+        dump_po(str(path), pages, width=76)
+
+
+def main() -> int:
+    if not build("en", TEMPLATES, builder="gettext"):
+        return 1
+    update(str(LOCALE), str(TEMPLATES), ["zh_TW"], ignore_obsolete=True)
+    fill_in()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
