@@ -19,17 +19,19 @@ from transformer_lib.exercises.inputs import (
 # Hints that several exercises give.
 _ONE_SEQUENCE_MM = Text(
     "right for one sequence, but torch.mm takes exactly two dimensions. The operator @ takes any number.",
-    "單一序列是對的，但 torch.mm 只接受剛好兩個維度。用 @ 就不限維度。",
+    "單一序列時是對的，但 torch.mm 只接受剛好兩個維度。用 @ 就不限維度。",
 )
 _ONE_SEQUENCE_EINSUM = Text(
     "right for one sequence, but these einsum letters name exactly two dimensions. "
     "An ellipsis (...) stands for any number of further ones.",
-    "單一序列是對的，但 einsum 裡的字母剛好只代表兩個維度。省略符號 ... 可以代表前面任意多個維度。",
+    "單一序列時是對的，但你的 einsum 只寫了兩個維度的字母。在前面加上省略符號 ...，"
+    "就能代表任意多個維度。",
 )
 _BATCH_EINSUM = Text(
     "right for a batch, but these einsum letters name exactly three dimensions. "
     "An ellipsis (...) in place of the batch stands for any number.",
-    "有批次時是對的，但 einsum 裡的字母剛好只代表三個維度。把批次的字母換成省略符號 ...，維度再多都可以。",
+    "有批次時是對的，但你的 einsum 只寫了三個維度的字母。把批次的字母換成省略符號 ...，"
+    "維度再多都可以。",
 )
 
 # --- project-qkv --------------------------------------------------------------------------
@@ -124,8 +126,8 @@ PROJECT_QKV = Exercise(
                 "the weights are transposed. Here they have shape (d_model, d_k), so x @ W fits as it "
                 "stands. (nn.Linear stores its weight the other way round; with square matrices "
                 "nothing crashes.)",
-                "你把權重轉置了。這裡的權重形狀是 (d_model, d_k)，直接 x @ W 就對得上。"
-                "（nn.Linear 存的權重方向相反；遇到方陣時程式照跑，不容易發現。）",
+                "你把權重矩陣轉置了。這裡的權重矩陣形狀是 (d_model, d_k)，直接 x @ W 就對得上。"
+                "（nn.Linear 存的權重矩陣是轉置過的；遇到方陣時程式照跑，不容易發現。）",
             ),
         ),
         Mistake(
@@ -134,7 +136,7 @@ PROJECT_QKV = Exercise(
             Text(
                 "the results lie on their side: each token should be a row. "
                 "With tokens as rows the product is x @ W.",
-                "結果橫過來了：每個標記應該是一列。標記是列的時候，乘積寫成 x @ W。",
+                "結果的列和行對調了：每個標記應該是一列。標記是列的時候，要寫成 x @ W。",
             ),
         ),
         Mistake(
@@ -150,7 +152,7 @@ PROJECT_QKV = Exercise(
             lambda x, W_Q, W_K, W_V: ((x @ W_Q).relu(), (x @ W_K).relu(), (x @ W_V).relu()),
             Text(
                 "negative entries are cut off at 0. The projections are linear: no activation function.",
-                "負數都截成 0 了。這三個投影是線性的，不需要激勵函數。",
+                "負數都被截成 0 了。這三個投影是線性的，不需要激勵函數。",
             ),
         ),
         Mistake(
@@ -204,7 +206,7 @@ _PRODUCT_SLIPS = (
         lambda q, k: k @ q.mT,
         Text(
             "this is K Qᵀ: rows belong to keys. Row i should belong to query i, the first argument.",
-            "這是 K Qᵀ：列變成鍵了。第 i 列應該屬於第 i 個查詢，也就是第一個參數。",
+            "這是 K Qᵀ，每一列對應的是鍵。第 i 列應該對應第 i 個查詢，也就是第一個參數。",
         ),
     ),
     (
@@ -213,7 +215,7 @@ _PRODUCT_SLIPS = (
         Text(
             "right for one sequence, but with a batch the wrong dimensions are exchanged. "
             ".T and transpose(0, 1) also move the batch; exchange only the last two: transpose(-2, -1).",
-            "單一序列是對的，但有批次時調換錯了維度。.T 和 transpose(0, 1) 會動到批次的維度；"
+            "單一序列時是對的，但有批次時就對調到錯的維度了。.T 和 transpose(0, 1) 會動到批次的維度；"
             "應該只對調最後兩個維度：transpose(-2, -1)。",
         ),
     ),
@@ -238,7 +240,7 @@ _PRODUCT_SLIPS = (
         Text(
             "the keys are not transposed: q @ k multiplies with the columns of k, "
             "but each key is a row. It only fits when there are as many keys as dimensions.",
-            "鍵沒有轉置：q @ k 乘到的是 k 的行，但每個鍵是一列。只有鍵的數目剛好等於維度時才對得上。",
+            "鍵沒有轉置：q @ k 乘到的是 k 的行，但每個鍵是一列。只有鍵的個數剛好等於維度時才對得上。",
         ),
     ),
     (
@@ -346,7 +348,7 @@ ATTENTION_SCORES = Exercise(
             lambda q, k: (q @ k.mT).abs(),
             Text(
                 "your scores are never negative. A dot product may be; it says: these two do not match.",
-                "你的分數沒有負值。內積可以是負的，代表這兩個向量不合。",
+                "你的分數沒有負值。內積可以是負的，代表這兩個向量方向大致相反。",
             ),
         ),
     ),
@@ -608,7 +610,7 @@ SOFTMAX = Exercise(
             lambda x, dim: x.softmax(-1),
             Text(
                 "always over the last dimension: the argument dim is not used.",
-                "永遠沿最後一個維度計算：參數 dim 沒有用到。",
+                "你永遠沿最後一個維度計算：參數 dim 沒有用到。",
             ),
         ),
         Mistake(
@@ -616,7 +618,7 @@ SOFTMAX = Exercise(
             lambda x, dim: x.softmax(0),
             Text(
                 "always over dimension 0: the argument dim is not used.",
-                "永遠沿第 0 個維度計算：參數 dim 沒有用到。",
+                "你永遠沿第 0 個維度計算：參數 dim 沒有用到。",
             ),
         ),
         Mistake(
@@ -625,7 +627,7 @@ SOFTMAX = Exercise(
             Text(
                 "the sum always runs over the last dimension: the argument dim is not used. "
                 "Also, exp overflows for large scores.",
-                "總和永遠沿最後一個維度計算：參數 dim 沒有用到。另外，分數很大時 exp 會溢位。",
+                "你的總和永遠沿最後一個維度計算：參數 dim 沒有用到。另外，分數很大時 exp 會溢位。",
             ),
         ),
         Mistake(
@@ -646,7 +648,8 @@ SOFTMAX = Exercise(
             Text(
                 "you subtract the maximum of the whole tensor. A row whose scores lie far below it "
                 "becomes 0/0. Take each row's own maximum.",
-                "你減掉的是整個張量的最大值。分數遠低於它的那一列會變成 0/0。每一列要減自己的最大值。",
+                "你減掉的是整個張量的最大值。如果某一列的分數全都遠低於它，那一列就會變成 0/0。"
+                "每一列要減自己的最大值。",
             ),
         ),
         Mistake(
@@ -672,7 +675,7 @@ SOFTMAX = Exercise(
             Text(
                 "the sum has lost its dimension, so it lines up with the wrong one when you divide. "
                 "keepdim=True keeps it in place.",
-                "求和之後少了一個維度，相除時就對到錯的維度上去了。加上 keepdim=True 就能保留它。",
+                "加總之後少了一個維度，相除時就對到錯的維度上去了。加上 keepdim=True 就能保留它。",
             ),
             lambda e, x, dim: e.sum(dim),
         ),
@@ -690,7 +693,7 @@ SOFTMAX = Exercise(
             Text(
                 "maximum and sum are both taken over the whole tensor. Each slice along dim should sum "
                 "to 1 by itself.",
-                "最大值和總和都是對整個張量算的。應該是沿 dim 的每一條各自加起來等於 1。",
+                "最大值和總和都是對整個張量算的。應該是沿 dim 的方向，每一條各自加起來等於 1。",
             ),
         ),
         Mistake(
@@ -941,7 +944,7 @@ SOFTMAX_JACOBIAN = Exercise(
             Text(
                 "the two terms are added. The quotient rule brings a minus; check that each row "
                 "sums to 0.",
-                "你把兩項相加了。除法的微分公式會帶來一個負號；可以檢查每一列的和是不是 0。",
+                "你把兩項相加了。商的微分法則會帶來一個負號；可以檢查每一列的和是不是 0。",
             ),
         ),
         Mistake(
@@ -1069,7 +1072,7 @@ def _output_cases():
         Case(
             Text(
                 "a query that may see nothing (its weights are 0)",
-                "什麼都看不到的查詢（權重全是 0）",
+                "什麼都不能關注的查詢（權重全是 0）",
             ),
             (blind, randn(4, 5)),
         ),
@@ -1118,7 +1121,7 @@ ATTENTION_OUTPUT = Exercise(
             Text(
                 "the weights are transposed: row i of the weights belongs to query i and should "
                 "multiply the values as it stands.",
-                "你把權重轉置了：權重的第 i 列屬於第 i 個查詢，直接和值相乘就好。",
+                "你把權重轉置了：權重的第 i 列對應第 i 個查詢，直接和值相乘就好。",
             ),
         ),
         Mistake(
@@ -1127,7 +1130,7 @@ ATTENTION_OUTPUT = Exercise(
             Text(
                 "the values are transposed. That fits only when there are as many keys as value "
                 "dimensions.",
-                "你把值轉置了。只有鍵的數目剛好等於值的維度時才對得上。",
+                "你把值轉置了。只有鍵的個數剛好等於值的維度時才對得上。",
             ),
         ),
         Mistake(
@@ -1144,7 +1147,7 @@ ATTENTION_OUTPUT = Exercise(
             Text(
                 "the weights are normalised once more. They are ready; and where a query sees nothing "
                 "it divides 0 by 0.",
-                "你把權重又正規化了一次。權重早就算好了；而且查詢什麼都看不到時，會變成 0 除以 0。",
+                "你把權重又正規化了一次。權重早就算好了；而且遇到什麼都不能關注的查詢，會變成 0 除以 0。",
             ),
         ),
         Mistake(
@@ -1154,7 +1157,7 @@ ATTENTION_OUTPUT = Exercise(
             ),
             Text(
                 "only the value with the largest weight is taken. Every value has its share.",
-                "你只取了權重最大的那個值。每個值都要按比例算進去。",
+                "你只取了權重最大的那個值。每個值都要依權重算進去。",
             ),
         ),
         Mistake(
@@ -1386,7 +1389,8 @@ def _attention_mistakes(name, hint, and_nan=_AND_NAN, and_uniform=_AND_UNIFORM, 
 _BY_INDEX = Text(
     "right for one sequence, but scores[~mask] = … needs a mask of the full shape: indexing does "
     "not broadcast over batch and heads. masked_fill does.",
-    "單一序列是對的，但 scores[~mask] = … 的遮罩必須和分數形狀完全一樣：用布林索引寫入時，遮罩不會廣播到批次和頭，masked_fill 才會。",
+    "單一序列時是對的，但 scores[~mask] = … 的遮罩必須和分數形狀完全一樣：用布林索引寫入時"
+    "，遮罩不會廣播到批次和頭，masked_fill 才會。",
 )
 
 
@@ -1470,11 +1474,11 @@ SCALED_DOT_PRODUCT_ATTENTION = Exercise(
             dim=-2,
             and_nan=Text(
                 " NaN appears where a key is hidden from every query.",
-                "如果有的鍵對每個查詢都遮住，那裡就會出現 NaN。",
+                "如果有鍵對每個查詢都被遮住，那裡就會出現 NaN。",
             ),
             and_uniform=Text(
                 " A key hidden from every query then gets weight from all of them.",
-                "這樣一來，對每個查詢都遮住的鍵，反而會從每個查詢得到權重。",
+                "這樣一來，對每個查詢都被遮住的鍵，反而會從每個查詢得到權重。",
             ),
         ),
         *_attention_mistakes(
@@ -1501,7 +1505,7 @@ SCALED_DOT_PRODUCT_ATTENTION = Exercise(
             ),
             and_uniform=Text(
                 " A query that may see every key now has them all hidden, and averages over them.",
-                "本來可以看到所有鍵的查詢，現在全被遮住，反而變成平均。",
+                "本來可以看到所有鍵的查詢，現在所有的鍵都被遮住，反而變成取平均。",
             ),
         ),
         Mistake(
@@ -1766,7 +1770,7 @@ PENCIL_WEIGHTS = Exercise(
             lambda: 30.0,
             Text(
                 "30 is the sum of exp(score) · value. Divide by the sum of the exp(score).",
-                "30 是 exp 之後的分數乘上值的總和。還要除以 exp 之後的分數總和。",
+                "30 是各個分數取 exp、乘上值再相加的結果。還要除以各個分數取 exp 之後的總和。",
             ),
         ),
         Mistake(
@@ -1792,7 +1796,7 @@ PENCIL_WEIGHTS = Exercise(
             Text(
                 "10 = 30 / 3: you divide by the number of keys. Divide by the sum of the "
                 "exp(score), so that the weights sum to 1.",
-                "10 = 30 / 3：你除的是鍵的個數。要除以 exp 之後的分數總和，權重加起來才會是 1。",
+                "10 = 30 / 3：你除的是鍵的個數。要除以各個分數取 exp 之後的總和，權重加起來才會是 1。",
             ),
         ),
         Mistake(

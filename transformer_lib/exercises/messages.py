@@ -16,7 +16,7 @@ NOT_ATTEMPTED = Text(
 # Before and while running
 NOT_A_FUNCTION = Text(
     'pass the function itself, without parentheses: check("{name}", my_function). What came was {kind}.',
-    '請直接傳入函式本身，不要加括號：check("{name}", my_function)。你傳入的是 {kind}。',
+    '請傳入函式本身，不要加括號：check("{name}", my_function)。你傳入的是 {kind}。',
 )
 WRONG_PARAMETERS = Text(
     "your function must take ({expected}); yours takes {got}.",
@@ -32,7 +32,7 @@ TIME_LIMIT = Text(
 )
 RAISED = Text(
     "it stopped with {error} on {case}.{line} The inputs were: {arguments}.",
-    "在「{case}」這組輸入上，程式因為 {error} 而中斷。{line}當時的輸入是：{arguments}。",
+    "在「{case}」這組測試裡，程式因為 {error} 而中斷。{line}當時的輸入是：{arguments}。",
 )
 AT_LINE = Text(" It happened in `{line}`.", "出錯的是這一行：`{line}`。")
 
@@ -49,7 +49,7 @@ THE_RESULT = Text("the result", "結果")
 THE_ANSWER = Text("the answer", "答案")
 THE_PART = Text("“{name}” of the result", "結果裡的「{name}」")
 A_TENSOR = Text("a torch tensor", "一個 torch 張量")
-A_NUMBER = Text("a number", "一個數字")
+A_NUMBER = Text("a number", "一個數")
 A_TUPLE_OF = Text("a tuple of {n}", "有 {n} 個元素的 tuple")
 OF_TYPE = Text("of type {name}", "型別為 {name} 的值")
 NO_GRADIENTS_IN_NUMPY = Text(
@@ -67,7 +67,7 @@ A_LIST = Text(
 # Its numbers
 WRONG_SHAPE = Text(
     "on {case} {what} has shape {got}; expected {expected}. The inputs were: {arguments}.",
-    "在「{case}」這組輸入上，{what}的形狀是 {got}，應該是 {expected}。當時的輸入是：{arguments}。",
+    "在「{case}」這組測試裡，{what}的形狀是 {got}，應該是 {expected}。當時的輸入是：{arguments}。",
 )
 WRONG_DTYPE = Text(
     "for {asked} inputs {what} is {got}; expected {expected}. Does a torch.zeros(...) or torch.tensor(...) "
@@ -77,11 +77,12 @@ WRONG_DTYPE = Text(
 )
 NOT_FINITE = Text(
     "on {case} {what} holds NaN or infinity, which is not expected there, first at index {index}.",
-    "在「{case}」這組輸入上，{what}裡出現了不該有的 NaN 或無限大，第一個的索引是 {index}。",
+    "在「{case}」這組測試裡，{what}出現了不該有的 NaN 或無限大，第一個的索引是 {index}。",
 )
 WRONG_VALUES = Text(
     "on {case} {what} differs: at index {index} expected {expected}, got {got}.{relation}{others}",
-    "在「{case}」這組輸入上，{what}不對：索引 {index} 應該是 {expected}，你得到的是 {got}。{relation}{others}",
+    "在「{case}」這組測試裡，{what}不對：索引 {index} 應該是 {expected}，你得到的是 {got}。"
+    "{relation}{others}",
 )
 WRONG_NUMBER = Text(
     "{got} is not it yet. Work it through once more, one step at a time.",
@@ -95,19 +96,20 @@ TRANSPOSED = Text(
     " It is the transpose of what it should be: rows and columns are exchanged.",
     "結果正好是正確答案的轉置：列和行對調了。",
 )
-OTHERS_RIGHT = Text(" Already right: {cases}.", "其他已經正確的輸入：{cases}。")
+OTHERS_RIGHT = Text(" Already right: {cases}.", "其他已經正確的測試：{cases}。")
 LIST_SEPARATOR = Text("; ", "；")
 
 # What it left behind
 CHANGED = Text(
     "it changes its argument {argument}. An operation in place (+=, x[...] = , a method that ends in _) "
     "writes into the caller's tensor; make a new tensor instead.",
-    "它改動了參數 {argument}。就地運算（+=、x[...] =、名稱以 _ 結尾的方法）會直接改寫呼叫者的張量；請改成產生新的張量。",
+    "函式改動了參數 {argument}。就地運算（+=、x[...] =、名稱以 _ 結尾的方法）"
+    "會直接改寫呼叫者的張量；請改成產生新的張量。",
 )
 DETACHED = Text(
     "the numbers are right, but the result is cut off from its inputs, so nothing could be learned "
     "through it. Look for .detach(), .data, .item(), .numpy(), torch.tensor(...) or torch.no_grad().",
-    "數值是對的，但結果和輸入之間的計算圖斷了，這樣沒辦法訓練。"
+    "數值是對的，但結果和輸入之間的計算圖斷了，梯度傳不回去，也就沒辦法訓練。"
     "請找找看有沒有 .detach()、.data、.item()、.numpy()、torch.tensor(...) 或 torch.no_grad()。",
 )
 BACKWARD_STOPPED = Text(
@@ -118,9 +120,9 @@ BACKWARD_STOPPED = Text(
 )
 WRONG_GRADIENT = Text(
     "the numbers are right, but on {case} the gradient that reaches {argument} is {problem}.",
-    "數值是對的，但在「{case}」這組輸入上，傳到 {argument} 的梯度{problem}。",
+    "數值是對的，但在「{case}」這組測試裡，傳到 {argument} 的梯度{problem}。",
 )
 GRADIENT_MISSING = Text("missing", "不見了")
 GRADIENT_NAN = Text("NaN", "是 NaN")
 GRADIENT_DIFFERS = Text("wrong", "不對")
-IN_FLOAT32 = Text("float32 inputs", "改用 float32")
+IN_FLOAT32 = Text("float32 inputs", "型別是 float32")
