@@ -38,7 +38,7 @@ lock: $(INSTALLED)  ## write requirements.txt anew; UPGRADE=--upgrade takes the 
 $(INSTALLED): requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
 		"The book needs Python 3.11 or newer: make book PYTHON=python3.12")'
-	test -e $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/python -m pip install $(TORCH_ARGS) "$$(grep '^torch==' requirements.txt)"
 	$(BIN)/python -m pip install -r requirements.txt
 	$(BIN)/python -m pip install --no-deps -e .

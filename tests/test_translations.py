@@ -9,14 +9,21 @@ from pathlib import Path
 import polib
 import pytest
 
-from tests import ROOT, translation
-from tests.translation import MESSAGE_CHECKS, Check, keeps_placeholders, problems
+from tests import NOTEBOOKS, ROOT, translation
+from tests.translation import (
+    MESSAGE_CHECKS,
+    Check,
+    is_traditional,
+    keeps_placeholders,
+    problems,
+)
 from transformer_lib import exercises
 from transformer_lib.exercises import Text, messages
 
 LOCALE = ROOT / "book" / "locale"
 CATALOGUES = LOCALE / "zh_TW" / "LC_MESSAGES"
 PO_FILES = sorted(LOCALE.rglob("*.po"))
+SOURCES = [*ROOT.glob("*.md"), *(ROOT / "book").glob("*.md"), *NOTEBOOKS]
 # Run in book/, where build.py lies; on its own, because Sphinx leaves its marks on a process.
 EXTRACT = """
 import sys
@@ -36,7 +43,8 @@ def templates(tmp_path_factory: pytest.TempPathFactory) -> dict[str, polib.POFil
     folder = tmp_path_factory.mktemp("gettext")
     command = [sys.executable, "-c", EXTRACT, str(folder)]
     run = subprocess.run(command, cwd=ROOT / "book", capture_output=True, encoding="utf-8")
-    assert run.returncode == 0, run.stderr
+    if run.returncode:
+        pytest.fail(f"the English pages do not build:\n{run.stderr}", pytrace=False)
     paths = folder.rglob("*.pot")
     return {p.relative_to(folder).with_suffix("").as_posix(): polib.pofile(p) for p in paths}
 
@@ -51,6 +59,13 @@ def test_every_page_has_an_up_to_date_catalogue(templates: dict[str, polib.POFil
         found += [f"{page}.po: new message {msgid[:60]!r}" for msgid in sorted(wanted - known)]
         found += [f"{page}.po: {msgid[:60]!r} is gone" for msgid in sorted(known - wanted)]
     assert not found, "run `make translations`, then translate:\n" + "\n".join(found)
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
+def test_the_chinese_in_english_sources_is_traditional(path: Path) -> None:
+    lines = enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
+    found = [f"{path.name}:{n}: {p}" for n, line in lines for p in is_traditional("", line)]
+    assert not found, "\n".join(found)
 
 
 def test_no_catalogue_without_a_page(templates: dict[str, polib.POFile]) -> None:

@@ -24,6 +24,9 @@ def main() -> None:
     grade.add_argument("notebooks", nargs="+", type=Path, help="notebooks, or folders of them")
     arguments = parser.parse_args()
     if arguments.command == "grade":
+        missing = [str(path) for path in arguments.notebooks if not path.exists()]
+        if missing:
+            parser.error(f"no such notebook or folder: {', '.join(missing)}")
         print_grades(arguments.notebooks)
     else:
         print_catalog()
