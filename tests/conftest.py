@@ -4,6 +4,10 @@ from collections import Counter
 
 import jaxtyping
 import pytest
+import torch
+
+# The tests' matrices are tiny: threads that wait for each other cost far more than they bring.
+torch.set_num_threads(1)
 
 
 @pytest.fixture

@@ -1,9 +1,12 @@
 """Layer 1 against its definitions: loops and finite differences, in float64."""
 
+import math
+
 import numpy as np
 import pytest
+import torch
 
-from transformer_lib import formulas, running_example
+from transformer_lib import formulas, running_example, training
 
 rng = np.random.default_rng(0)
 Q, K, V = rng.standard_normal((3, 5)), rng.standard_normal((4, 5)), rng.standard_normal((4, 2))
@@ -63,3 +66,164 @@ def test_the_running_example_can_be_done_with_a_pencil():
     )
     scaled = formulas.scaled_scores(Q, K)
     assert np.array_equal(np.sort(scaled, axis=1), [[0, 1, 2]] * 3)
+
+
+# --- §3 embedding and position ------------------------------------------------------------
+
+
+def test_embedding_looks_rows_up():
+    W_E, ids = rng.standard_normal((7, 4)), np.array([3, 0, 3])
+    assert np.array_equal(formulas.embedding(ids, W_E), W_E[ids])
+    assert np.array_equal(formulas.embedding(ids, W_E)[0], W_E.T @ formulas.one_hot(ids, 7)[0])
+    assert formulas.scaled_embedding(ids, W_E) == pytest.approx(2 * W_E[ids])
+
+
+@pytest.mark.parametrize("d_model", [1, 5, 6])
+def test_positional_encoding(d_model):
+    PE = formulas.positional_encoding(9, d_model)
+    for pos in range(9):
+        for column in range(d_model):
+            wave = math.cos if column % 2 else math.sin
+            angle = pos / 10000 ** ((column - column % 2) / d_model)
+            assert PE[pos, column] == pytest.approx(wave(angle))
+    assert formulas.model_input(np.ones((9, d_model))) == pytest.approx(1 + PE)
+
+
+@pytest.mark.parametrize("k", [-2, 0, 3])
+def test_shift_matrix_turns_each_position_into_a_later_one(k):
+    PE, M = formulas.positional_encoding(9, 6), formulas.shift_matrix(k, 6)
+    for pos in range(2, 6):
+        assert M @ PE[pos] == pytest.approx(PE[pos + k])
+    assert np.allclose(M @ M.T, np.eye(6))  # a rotation
+
+
+# --- §5 multi-head attention --------------------------------------------------------------
+
+
+def test_multi_head_is_each_head_times_its_rows_of_W_O():
+    X, context = rng.standard_normal((3, 6)), rng.standard_normal((4, 6))
+    W_Q, W_K, W_V = (list(rng.standard_normal((2, 6, d))) for d in (5, 5, 3))
+    W_O = rng.standard_normal((6, 6))
+    expected = sum(
+        formulas.attention(X @ W_Q[i], context @ W_K[i], context @ W_V[i])
+        @ W_O[3 * i : 3 * (i + 1)]
+        for i in range(2)
+    )
+    assert formulas.multi_head(X, context, W_Q, W_K, W_V, W_O) == pytest.approx(expected)
+
+
+# --- §6 feed-forward network --------------------------------------------------------------
+
+
+def test_activations():
+    z = np.array([-800.0, -1.0, 0.0, 1.0, 800.0])
+    assert np.array_equal(formulas.relu(z), [0, 0, 0, 1, 800])
+    assert formulas.gelu(z) == pytest.approx([0, -0.15865525393145707, 0, 0.8413447460685429, 800])
+    assert formulas.silu(z) == pytest.approx([0, -1 / (1 + math.e), 0, math.e / (1 + math.e), 800])
+
+
+@pytest.mark.parametrize("activation", [formulas.relu, formulas.gelu])
+def test_feed_forward_treats_each_position_alone(activation):
+    X, W_1, b_1 = (rng.standard_normal(shape) for shape in ((3, 4), (4, 5), 5))
+    W_2, b_2 = rng.standard_normal((5, 4)), rng.standard_normal(4)
+    Y = formulas.feed_forward(X, W_1, b_1, W_2, b_2, activation)
+    for x, y in zip(X, Y, strict=True):
+        hidden = [activation(np.array([x @ W_1[:, m] + b_1[m]])) for m in range(5)]
+        assert y == pytest.approx(sum(hidden[m] * W_2[m] for m in range(5)) + b_2)
+
+
+def test_swiglu_is_a_gate():
+    X, W_1, W_3, W_2 = (rng.standard_normal(shape) for shape in ((3, 4), (4, 5), (4, 5), (5, 4)))
+    gate = X @ W_1 / (1 + np.exp(-(X @ W_1)))
+    assert formulas.swiglu(X, W_1, W_2, W_3) == pytest.approx((gate * (X @ W_3)) @ W_2)
+
+
+# --- §7 norm and residual -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("eps", [1e-5, 0.1])
+def test_layer_norm_and_rms_norm(eps):
+    X, gamma, beta = rng.standard_normal((3, 4)), rng.standard_normal(4), rng.standard_normal(4)
+    for x, y, r in zip(
+        X, formulas.layer_norm(X, gamma, beta, eps), formulas.rms_norm(X, gamma, eps), strict=True
+    ):
+        mean = sum(x) / 4
+        variance = sum((x - mean) ** 2) / 4
+        assert y == pytest.approx((x - mean) / math.sqrt(variance + eps) * gamma + beta)
+        assert r == pytest.approx(x / math.sqrt(sum(x**2) / 4 + eps) * gamma)
+
+
+def test_where_the_norm_stands():
+    X = np.array([[1.0, 2.0]])
+    assert np.array_equal(formulas.post_norm(X, lambda x: 2 * x, lambda x: x + 1), 3 * X + 1)
+    assert np.array_equal(formulas.pre_norm(X, lambda x: 2 * x, lambda x: x + 1), 3 * X + 2)
+
+
+# --- §8 decoder ---------------------------------------------------------------------------
+
+
+def test_the_causal_mask_hides_the_future():
+    assert formulas.causal_mask(3, 3).tolist() == [
+        [True, False, False],
+        [True, True, False],
+        [True, True, True],
+    ]
+    assert np.array_equal(formulas.causal_mask(2, 5), formulas.causal_mask(5, 5)[-2:])
+
+
+def test_masked_attention_is_what_the_additive_mask_gives():
+    mask = formulas.causal_mask(3, 4)
+    A = formulas.softmax((Q @ K.T + formulas.additive_mask(mask)) / np.sqrt(5))
+    assert formulas.masked_attention(Q, K, V, mask) == pytest.approx(A @ V)
+
+
+def test_cross_attention_asks_with_the_decoder_and_answers_with_the_encoder():
+    X_dec, X_enc = rng.standard_normal((3, 6)), rng.standard_normal((4, 6))
+    W_Q, W_K, W_V = (rng.standard_normal((6, d)) for d in (5, 5, 2))
+    A = formulas.softmax(X_dec @ W_Q @ (X_enc @ W_K).T / np.sqrt(5))
+    expected = A @ (X_enc @ W_V)
+    assert formulas.cross_attention(X_dec, X_enc, W_Q, W_K, W_V) == pytest.approx(expected)
+
+
+# --- §10 training -------------------------------------------------------------------------
+
+
+def test_log_softmax_survives_what_the_softmax_rounds_to_zero():
+    S = np.array([0.0, 1.0, 2000.0])
+    assert formulas.log_softmax(S) == pytest.approx([-2000, -1999, 0])
+    assert formulas.log_softmax(S[:2]) == pytest.approx(np.log(formulas.softmax(S[:2])))
+
+
+def test_smoothed_targets_are_probabilities():
+    p = formulas.smoothed_targets(np.array([2, 0]), V=5, smoothing=0.4)
+    assert p == pytest.approx(np.array([[0.1, 0.1, 0.6, 0.1, 0.1], [0.6, 0.1, 0.1, 0.1, 0.1]]))
+
+
+def test_label_smoothing_loss_counts_real_tokens_only():
+    logits, targets = rng.standard_normal((3, 5)), np.array([2, 0, 4])
+    log_p = np.log(formulas.softmax(logits))
+    plain = formulas.label_smoothing_loss(logits, targets, 0.0, pad_id=0)
+    assert plain == pytest.approx(-(log_p[0, 2] + log_p[2, 4]) / 2)
+    smooth = formulas.label_smoothing_loss(logits[:1], targets[:1], 0.4, pad_id=0)
+    assert smooth == pytest.approx(-(0.6 * log_p[0, 2] + 0.1 * log_p[0, [0, 1, 3, 4]].sum()))
+    assert formulas.label_smoothing_loss(logits[1:2], targets[1:2], 0.4, pad_id=0) == 0
+
+
+def test_the_learning_rate_rises_to_the_end_of_the_warm_up_then_falls():
+    rates = [formulas.learning_rate(step, 512, warmup=4000) for step in (1, 4000, 16000)]
+    assert rates == pytest.approx([1.7469e-7, 6.9877e-4, 3.4939e-4], rel=1e-4)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.5])
+def test_the_loss_that_trains_equals_the_formula(smoothing):
+    logits, targets = rng.standard_normal((2, 3, 5)), np.array([[2, 0, 4], [1, 0, 0]])
+    loss = training.label_smoothing_loss(*map(torch.as_tensor, (logits, targets)), smoothing, 0)
+    rows = logits.reshape(-1, 5), targets.reshape(-1)
+    expected = formulas.label_smoothing_loss(*rows, smoothing, pad_id=0)
+    assert loss.item() == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("step", [1, 3999, 4000, 100_000])
+def test_the_schedule_that_trains_equals_the_formula(step):
+    rates = [f(step, 512, 4000) for f in (training.noam_learning_rate, formulas.learning_rate)]
+    assert rates[0] == pytest.approx(rates[1], rel=1e-12)

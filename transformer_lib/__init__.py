@@ -1,6 +1,54 @@
 """The mathematics of the Transformer, as code one can read, check and use."""
 
-from transformer_lib.attention import scaled_dot_product_attention
+from transformer_lib.attention import (
+    KeyValueCache,
+    MultiHeadAttention,
+    scaled_dot_product_attention,
+)
+from transformer_lib.decoding import beam_search, greedy_decode, sample
+from transformer_lib.layers import (
+    FeedForward,
+    LayerNorm,
+    LearnedPositions,
+    PositionalEncoding,
+    Residual,
+    RMSNorm,
+    TokenEmbedding,
+    shift_matrix,
+    sinusoidal_encoding,
+)
 from transformer_lib.masks import causal_mask, padding_mask
+from transformer_lib.model import (
+    Decoder,
+    DecoderLayer,
+    Encoder,
+    EncoderLayer,
+    Transformer,
+    TransformerConfig,
+)
 
-__all__ = ["causal_mask", "padding_mask", "scaled_dot_product_attention"]
+__all__ = [
+    "Decoder",
+    "DecoderLayer",
+    "Encoder",
+    "EncoderLayer",
+    "FeedForward",
+    "KeyValueCache",
+    "LayerNorm",
+    "LearnedPositions",
+    "MultiHeadAttention",
+    "PositionalEncoding",
+    "RMSNorm",
+    "Residual",
+    "TokenEmbedding",
+    "Transformer",
+    "TransformerConfig",
+    "beam_search",
+    "causal_mask",
+    "greedy_decode",
+    "padding_mask",
+    "sample",
+    "scaled_dot_product_attention",
+    "shift_matrix",
+    "sinusoidal_encoding",
+]

@@ -1,4 +1,4 @@
-"""Scaled dot-product attention, as functions: a query looks keys up and gets values back.
+"""Attention: a query looks keys up and gets values back. As functions, then as a module.
 
 ``q`` (..., n_q, d_k), ``k`` (..., n_k, d_k), ``v`` (..., n_k, d_v); usually the leading
 dimensions are (batch, heads). Masks follow :mod:`transformer_lib.masks`.
@@ -7,8 +7,20 @@ dimensions are (batch, heads). Masks follow :mod:`transformer_lib.masks`.
 import math
 
 import torch
-from jaxtyping import Bool, Float
-from torch import Tensor
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from transformer_lib.checks import (
+    check_alike,
+    check_batch,
+    check_divides,
+    check_float_tensor,
+    check_mask,
+    check_probability,
+    check_size,
+    check_tokens,
+)
 
 
 def scaled_dot_product_attention(
@@ -64,65 +76,150 @@ def masked_softmax(
     return weights.masked_fill(~mask, 0)
 
 
+class KeyValueCache:
+    """The keys and values one attention layer has seen so far; ``k`` and ``v`` are None at first.
+
+    Self-attention appends to it; cross-attention fills it once, since its context stays.
+    """
+
+    def __init__(self, k: Tensor | None = None, v: Tensor | None = None):
+        self.k = k  # (batch, heads, n so far, d_k)
+        self.v = v
+
+    def __len__(self) -> int:
+        return 0 if self.k is None else self.k.size(-2)
+
+    def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """Add keys and values at the end; return all of them."""
+        if self.k is not None:
+            k, v = torch.cat([self.k, k], dim=-2), torch.cat([self.v, v], dim=-2)
+        self.k, self.v = k, v
+        return k, v
+
+    def select(self, rows: Int[Tensor, "new_batch"]) -> None:
+        """Keep these sequences of the batch, in this order (for beam search)."""
+        if self.k is not None:
+            self.k, self.v = self.k[rows], self.v[rows]
+
+
+class MultiHeadAttention(nn.Module):
+    """Several attentions side by side, each in its own d_k = d_model / n_heads dimensions.
+
+    Concat(head_1, …, head_h) W_O with head_i = Attention(x W_Q,i, context W_K,i, context W_V,i).
+    The matrices of all heads stand side by side in one: head i has the columns i·d_k … (i+1)·d_k.
+
+    Args:
+        d_model: length of a vector.
+        n_heads: number of heads; divides d_model.
+        bias: whether the projections have biases (the paper's have none).
+        dropout: on the weights, while training.
+
+    Raises:
+        TypeError, ValueError: sizes that are no positive ints or do not divide, dropout not
+            in [0, 1).
+
+    Source: Vaswani et al. (2017), §3.2.2.
+    """
+
+    def __init__(self, d_model: int, n_heads: int, *, bias: bool = False, dropout: float = 0.0):
+        super().__init__()
+        check_size("d_model", d_model)
+        check_size("n_heads", n_heads)
+        check_divides("d_model", d_model, "n_heads", n_heads)
+        check_probability("dropout", dropout)
+        self.n_heads = n_heads
+        self.dropout = dropout
+        self.W_QKV = nn.Linear(d_model, 3 * d_model, bias=bias)
+        self.W_O = nn.Linear(d_model, d_model, bias=bias)
+
+    def forward(
+        self,
+        x: Float[Tensor, "batch n_q d_model"],
+        context: Float[Tensor, "batch n_k d_model"] | None = None,
+        mask: Bool[Tensor, "..."] | None = None,
+        *,
+        cache: KeyValueCache | None = None,
+        return_weights: bool = False,
+    ) -> Tensor | tuple[Tensor, Tensor]:
+        """Each vector of x asks; those of ``context`` answer, or x itself where it is None.
+
+        Args:
+            x: (batch, n_q, d_model).
+            context: (batch, n_k, d_model), or None for self-attention.
+            mask: Boolean, broadcastable to (batch, heads, n_q, n_k), True = may attend.
+            cache: keys and values so far; x is then what comes after them.
+            return_weights: whether to return the weights, before dropout, as well (slower).
+
+        Returns:
+            output (batch, n_q, d_model); with return_weights also weights (batch, heads, n_q, n_k).
+
+        Raises:
+            TypeError, ValueError: tensors that do not fit the weights or each other.
+        """
+        self._check(x, context, cache)
+        q, k, v = self._project(x, context, cache)  # each (batch, h, n, d_k)
+        dropout = self.dropout if self.training else 0.0
+        if return_weights:
+            _, weights = scaled_dot_product_attention(q, k, v, mask)
+            return self.W_O(merge_heads(F.dropout(weights, dropout) @ v)), weights
+        if mask is not None:
+            check_mask(mask, (*q.shape[:-1], k.size(-2)), q.device)
+        output = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout)
+        return self.W_O(merge_heads(output))
+
+    def _project(
+        self, x: Tensor, context: Tensor | None, cache: KeyValueCache | None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries of x; keys and values of x or the context, the cached ones before them."""
+        if context is None:
+            q, k, v = (split_heads(p, self.n_heads) for p in self.W_QKV(x).chunk(3, dim=-1))
+            return q, *(cache.append(k, v) if cache is not None else (k, v))
+        d_model = x.size(-1)
+        weight, bias = self.W_QKV.weight, self.W_QKV.bias
+        b_Q, b_KV = (None, None) if bias is None else (bias[:d_model], bias[d_model:])
+        q = split_heads(F.linear(x, weight[:d_model], b_Q), self.n_heads)
+        if cache is not None and len(cache):
+            return q, cache.k, cache.v  # the context is the same at every step
+        projected = F.linear(context, weight[d_model:], b_KV)
+        k, v = (split_heads(p, self.n_heads) for p in projected.chunk(2, dim=-1))
+        return q, *(cache.append(k, v) if cache is not None else (k, v))
+
+    def _check(self, x: Tensor, context: Tensor | None, cache: KeyValueCache | None) -> None:
+        d_model = self.W_O.in_features
+        check_tokens("x", x, d_model, self.W_O.weight)
+        if context is not None:
+            check_tokens("context", context, d_model, self.W_O.weight)
+            check_batch("context", context.size(0), "x", x.size(0))
+        if cache is not None and len(cache):
+            check_batch("cache", cache.k.size(0), "x", x.size(0))
+
+
+def split_heads(
+    x: Float[Tensor, "batch n d_model"], n_heads: int
+) -> Float[Tensor, "batch {n_heads} n d_k"]:
+    """(batch, n, d_model) -> (batch, n_heads, n, d_k): to head i the columns i·d_k … (i+1)·d_k."""
+    return x.unflatten(-1, (n_heads, -1)).transpose(1, 2)
+
+
+def merge_heads(x: Float[Tensor, "batch n_heads n d_k"]) -> Float[Tensor, "batch n d_model"]:
+    """(batch, n_heads, n, d_k) -> (batch, n, d_model): the heads side by side again."""
+    return x.transpose(1, 2).flatten(2)
+
+
 def _check_attention_inputs(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> None:
-    _check_float_tensor("q", q)
+    check_float_tensor("q", q)
     for name, tensor in (("k", k), ("v", v)):
-        _check_float_tensor(name, tensor)
-        _check_alike(q, name, tensor)
+        check_float_tensor(name, tensor)
+        check_alike(name, tensor, "q", q)
+        if tensor.shape[:-2] != q.shape[:-2]:
+            raise ValueError(
+                f"q and {name} must share batch and heads (all dimensions but the last two), "
+                f"got q {tuple(q.shape)} and {name} {tuple(tensor.shape)}"
+            )
     shapes = f"got q {tuple(q.shape)}, k {tuple(k.shape)} and v {tuple(v.shape)}"
     if q.size(-1) != k.size(-1):
         raise ValueError(f"q and k must have the same d_k (last dimension), {shapes}")
     if k.size(-2) != v.size(-2):
         raise ValueError(f"k and v must have the same n_k (one value per key), {shapes}")
     if mask is not None:
-        _check_mask(mask, (*q.shape[:-1], k.size(-2)), q.device)
-
-
-def _check_float_tensor(name: str, tensor: Tensor) -> None:
-    if not isinstance(tensor, Tensor):
-        raise TypeError(
-            f"{name} must be a torch tensor, got {type(tensor).__name__}; "
-            "convert with torch.as_tensor"
-        )
-    if not tensor.is_floating_point():
-        raise TypeError(
-            f"{name} must be floating point, got {tensor.dtype}; convert with {name}.float()"
-        )
-    if tensor.ndim < 2:
-        raise ValueError(
-            f"{name} must have at least the dimensions (n, d), got shape {tuple(tensor.shape)}"
-        )
-
-
-def _check_alike(q: Tensor, name: str, tensor: Tensor) -> None:
-    if tensor.dtype != q.dtype:
-        raise TypeError(f"{name} must have the dtype of q, {q.dtype}, got {tensor.dtype}")
-    if tensor.device != q.device:
-        raise ValueError(f"{name} must be on the device of q, {q.device}, got {tensor.device}")
-    if tensor.shape[:-2] != q.shape[:-2]:
-        raise ValueError(
-            f"q and {name} must share batch and heads (all dimensions but the last two), "
-            f"got q {tuple(q.shape)} and {name} {tuple(tensor.shape)}"
-        )
-
-
-def _check_mask(mask: Tensor, shape: tuple[int, ...], device: torch.device) -> None:
-    if not isinstance(mask, Tensor):
-        raise TypeError(f"mask must be a Boolean torch tensor, got {type(mask).__name__}")
-    if mask.dtype != torch.bool:
-        raise TypeError(
-            f"mask must be Boolean (True = may attend), got {mask.dtype}; "
-            "convert a 0/1 mask with mask != 0, an additive one (0 and −∞) with mask == 0"
-        )
-    if mask.device != device:
-        raise ValueError(f"mask must be on the device of q ({device}), got {mask.device}")
-    if not _broadcasts(mask.shape, shape):
-        raise ValueError(
-            f"mask must broadcast to (..., n_q, n_k) = {shape}, got {tuple(mask.shape)}"
-        )
-
-
-def _broadcasts(shape: torch.Size, target: tuple[int, ...]) -> bool:
-    """Whether ``shape`` expands to ``target`` without enlarging it."""
-    fits = zip(reversed(shape), reversed(target), strict=False)
-    return len(shape) <= len(target) and all(size in (1, full) for size, full in fits)
+        check_mask(mask, (*q.shape[:-1], k.size(-2)), q.device)

@@ -3,12 +3,66 @@
 Float64 arrays, the article's symbols, no batches except where ``...`` says so, no
 checks, no speed. The PyTorch code in this library is tested equal to these lines.
 Tokens are rows: ``X @ W``. Each docstring names its equation by the label it has in the book.
+The order is the article's: §3 embedding and position, §4 attention, §5 heads, §6 feed-forward,
+§7 norm and residual, §8 decoder, §10 training.
 """
 
+import math
+from collections.abc import Callable
+
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 Array = np.ndarray
+
+# --- §3 embedding and position ------------------------------------------------------------
+
+
+def one_hot(ids: Int[Array, "n"], V: int) -> Float[Array, "n {V}"]:
+    """Row i is 1 at the token's id and 0 elsewhere (eq-one-hot)."""
+    return np.eye(V)[ids]
+
+
+def embedding(ids: Int[Array, "n"], W_E: Float[Array, "V d_model"]) -> Float[Array, "n d_model"]:
+    """x_i = W_Eᵀ one_hot(w_i); as rows, X = one_hot(w) W_E (eq-embedding)."""
+    return one_hot(ids, len(W_E)) @ W_E
+
+
+def scaled_embedding(
+    ids: Int[Array, "n"], W_E: Float[Array, "V d_model"]
+) -> Float[Array, "n d_model"]:
+    """√d_model · X (eq-scaled-embedding; Vaswani et al. 2017, §3.4)."""
+    return np.sqrt(W_E.shape[1]) * embedding(ids, W_E)
+
+
+def angular_frequency(i: int | Int[Array, "..."], d_model: int) -> float | Float[Array, "..."]:
+    """ω_i = 1 / 10000^(2i / d_model), of the i-th sine and cosine (eq-frequency)."""
+    return 1 / 10000 ** (2 * i / d_model)
+
+
+def positional_encoding(n: int, d_model: int) -> Float[Array, "{n} {d_model}"]:
+    """PE(pos, 2i) = sin(pos ω_i), PE(pos, 2i+1) = cos(pos ω_i) (eq-positional-encoding)."""
+    pos, column = np.arange(n)[:, None], np.arange(d_model)
+    angle = pos * angular_frequency(column // 2, d_model)
+    return np.where(column % 2 == 0, np.sin(angle), np.cos(angle))
+
+
+def shift_matrix(k: int, d_model: int) -> Float[Array, "{d_model} {d_model}"]:
+    """M_k with PE(pos + k) = M_k PE(pos): a rotation by k ω_i in each pair (eq-shift)."""
+    M = np.zeros((d_model, d_model))
+    for i in range(d_model // 2):
+        angle = k * angular_frequency(i, d_model)
+        cos, sin = np.cos(angle), np.sin(angle)
+        M[2 * i : 2 * i + 2, 2 * i : 2 * i + 2] = [[cos, sin], [-sin, cos]]
+    return M
+
+
+def model_input(X: Float[Array, "n d_model"]) -> Float[Array, "n d_model"]:
+    """X_input = X + PE (eq-input)."""
+    return X + positional_encoding(*X.shape)
+
+
+# --- §4 self-attention --------------------------------------------------------------------
 
 
 def project(X: Float[Array, "n d_model"], W: Float[Array, "d_model d"]) -> Float[Array, "n d"]:
@@ -36,9 +90,150 @@ def softmax(S: Float[Array, "*shape"], axis: int = -1) -> Float[Array, "*shape"]
     return E / E.sum(axis=axis, keepdims=True)
 
 
+def log_softmax(S: Float[Array, "*shape"], axis: int = -1) -> Float[Array, "*shape"]:
+    """s_j − ln Σ_m exp(s_m), finite even where the softmax rounds to 0 (eq-log-softmax)."""
+    S = S - S.max(axis=axis, keepdims=True)
+    return S - np.log(np.exp(S).sum(axis=axis, keepdims=True))
+
+
 def softmax_jacobian(p: Float[Array, "n"]) -> Float[Array, "n n"]:
     """∂p_i/∂s_j = p_i (δ_ij − p_j), from the probabilities alone (eq-softmax-jacobian)."""
     return np.diag(p) - np.outer(p, p)
+
+
+def attention(
+    Q: Float[Array, "... n_q d_k"],
+    K: Float[Array, "... n_k d_k"],
+    V: Float[Array, "... n_k d_v"],
+) -> Float[Array, "... n_q d_v"]:
+    """softmax(Q Kᵀ / √d_k) V (eq-attention; Vaswani et al. 2017, eq. 1)."""
+    return softmax(scaled_scores(Q, K)) @ V
+
+
+# --- §5 multi-head attention --------------------------------------------------------------
+
+
+def head(
+    X: Float[Array, "n_q d_model"],
+    context: Float[Array, "n_k d_model"],
+    W_Q: Float[Array, "d_model d_k"],
+    W_K: Float[Array, "d_model d_k"],
+    W_V: Float[Array, "d_model d_v"],
+) -> Float[Array, "n_q d_v"]:
+    """head_i = Attention(X W_Q,i, X W_K,i, X W_V,i), where context is X itself (eq-head)."""
+    return attention(project(X, W_Q), project(context, W_K), project(context, W_V))
+
+
+def concat(heads: list[Float[Array, "n d_v"]]) -> Float[Array, "n d_concat"]:
+    """Concat(head_1, …, head_h): side by side (eq-concat)."""
+    return np.concatenate(heads, axis=-1)
+
+
+def multi_head(
+    X: Float[Array, "n_q d_model"],
+    context: Float[Array, "n_k d_model"],
+    W_Q: list[Float[Array, "d_model d_k"]],
+    W_K: list[Float[Array, "d_model d_k"]],
+    W_V: list[Float[Array, "d_model d_v"]],
+    W_O: Float[Array, "d_concat d_model"],
+) -> Float[Array, "n_q d_model"]:
+    """Concat(head_1, …, head_h) W_O, each head with matrices of its own (eq-multi-head)."""
+    heads = [head(X, context, *matrices) for matrices in zip(W_Q, W_K, W_V, strict=True)]
+    return concat(heads) @ W_O
+
+
+# --- §6 feed-forward network --------------------------------------------------------------
+
+
+def relu(z: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+    """max(0, z) (eq-relu)."""
+    return np.maximum(0, z)
+
+
+def gelu(z: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+    """z Φ(z), Φ the normal distribution, exactly (eq-gelu; Hendrycks & Gimpel 2016)."""
+    return z * (1 + np.vectorize(math.erf, otypes=[float])(z / np.sqrt(2))) / 2
+
+
+def silu(z: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+    """z σ(z), σ the logistic function, written so that exp never overflows (eq-silu)."""
+    return z * (1 + np.tanh(z / 2)) / 2
+
+
+def feed_forward(
+    X: Float[Array, "n d_model"],
+    W_1: Float[Array, "d_model d_ff"],
+    b_1: Float[Array, "d_ff"],
+    W_2: Float[Array, "d_ff d_model"],
+    b_2: Float[Array, "d_model"],
+    activation: Callable[[Array], Array] = relu,
+) -> Float[Array, "n d_model"]:
+    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2 (eq-ffn; Vaswani et al. 2017, eq. 2)."""
+    return activation(X @ W_1 + b_1) @ W_2 + b_2
+
+
+def swiglu(
+    X: Float[Array, "n d_model"],
+    W_1: Float[Array, "d_model d_ff"],
+    W_2: Float[Array, "d_ff d_model"],
+    W_3: Float[Array, "d_model d_ff"],
+) -> Float[Array, "n d_model"]:
+    """(SiLU(x W_1) ⊙ x W_3) W_2 (eq-swiglu; Shazeer 2020, eq. 6)."""
+    return (silu(X @ W_1) * (X @ W_3)) @ W_2
+
+
+# --- §7 norm and residual -----------------------------------------------------------------
+
+
+def layer_norm(
+    X: Float[Array, "... d_model"],
+    gamma: Float[Array, "d_model"],
+    beta: Float[Array, "d_model"],
+    eps: float,
+) -> Float[Array, "... d_model"]:
+    """(x − μ) / √(σ² + ε) ⊙ γ + β, σ² divided by d_model, not d_model − 1 (eq-layer-norm)."""
+    mean = X.mean(axis=-1, keepdims=True)
+    variance = ((X - mean) ** 2).mean(axis=-1, keepdims=True)
+    return (X - mean) / np.sqrt(variance + eps) * gamma + beta
+
+
+def rms_norm(
+    X: Float[Array, "... d_model"], gamma: Float[Array, "d_model"], eps: float
+) -> Float[Array, "... d_model"]:
+    """x / √(mean(x²) + ε) ⊙ γ (eq-rms-norm; Zhang & Sennrich 2019, eq. 4)."""
+    return X / np.sqrt((X**2).mean(axis=-1, keepdims=True) + eps) * gamma
+
+
+def post_norm(
+    X: Float[Array, "n d_model"],
+    sublayer: Callable[[Array], Array],
+    norm: Callable[[Array], Array],
+) -> Float[Array, "n d_model"]:
+    """Norm(x + Sublayer(x)), as in the paper (eq-post-norm)."""
+    return norm(X + sublayer(X))
+
+
+def pre_norm(
+    X: Float[Array, "n d_model"],
+    sublayer: Callable[[Array], Array],
+    norm: Callable[[Array], Array],
+) -> Float[Array, "n d_model"]:
+    """x + Sublayer(Norm(x)) (eq-pre-norm; Xiong et al. 2020)."""
+    return X + sublayer(norm(X))
+
+
+# --- §8 decoder ---------------------------------------------------------------------------
+
+
+def causal_mask(n_q: int, n_k: int) -> Bool[Array, "{n_q} {n_k}"]:
+    """May query i see key j? j ≤ i, the queries being the last n_q positions (eq-causal-mask)."""
+    i, j = np.arange(n_k - n_q, n_k)[:, None], np.arange(n_k)
+    return j <= i
+
+
+def additive_mask(mask: Bool[Array, "n_q n_k"]) -> Float[Array, "n_q n_k"]:
+    """M_ij = 0 where i may see j, else −∞ (eq-additive-mask)."""
+    return np.where(mask, 0.0, -np.inf)
 
 
 def masked_softmax(
@@ -51,10 +246,47 @@ def masked_softmax(
     return np.divide(E, total, out=np.zeros_like(E), where=total > 0)
 
 
-def attention(
+def masked_attention(
     Q: Float[Array, "... n_q d_k"],
     K: Float[Array, "... n_k d_k"],
     V: Float[Array, "... n_k d_v"],
+    mask: Bool[Array, "... n_q n_k"],
 ) -> Float[Array, "... n_q d_v"]:
-    """softmax(Q Kᵀ / √d_k) V (eq-attention; Vaswani et al. 2017, eq. 1)."""
-    return softmax(scaled_scores(Q, K)) @ V
+    """softmax((Q Kᵀ + M) / √d_k) V (eq-masked-attention), with a Boolean mask in place of M."""
+    return masked_softmax(scaled_scores(Q, K), mask) @ V
+
+
+def cross_attention(
+    X_dec: Float[Array, "n_q d_model"],
+    X_enc: Float[Array, "n_k d_model"],
+    W_Q: Float[Array, "d_model d_k"],
+    W_K: Float[Array, "d_model d_k"],
+    W_V: Float[Array, "d_model d_v"],
+) -> Float[Array, "n_q d_v"]:
+    """Q = X_dec W_Q, but K = X_enc W_K and V = X_enc W_V (eq-cross-attention)."""
+    return head(X_dec, X_enc, W_Q, W_K, W_V)
+
+
+# --- §10 training -------------------------------------------------------------------------
+
+
+def smoothed_targets(targets: Int[Array, "n"], V: int, smoothing: float) -> Float[Array, "n {V}"]:
+    """1 − ε on the true token, ε shared evenly by the V − 1 others (eq-label-smoothing)."""
+    p = np.full((len(targets), V), smoothing / (V - 1))
+    p[np.arange(len(targets)), targets] = 1 - smoothing
+    return p
+
+
+def label_smoothing_loss(
+    logits: Float[Array, "n V"], targets: Int[Array, "n"], smoothing: float, pad_id: int
+) -> float:
+    """−Σ_v p(v) ln softmax(logits)_v, the mean over real tokens, 0 if there is none (eq-loss)."""
+    p = smoothed_targets(targets, logits.shape[1], smoothing)
+    losses = -(p * log_softmax(logits)).sum(axis=-1)
+    real = targets != pad_id
+    return float(losses[real].sum() / max(real.sum(), 1))
+
+
+def learning_rate(step: int, d_model: int, warmup: int) -> float:
+    """d_model^−½ · min(step^−½, step · warmup^−3/2) (eq-schedule; Vaswani et al. 2017, eq. 3)."""
+    return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)

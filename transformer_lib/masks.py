@@ -8,6 +8,8 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
+from transformer_lib.checks import check_ids, check_size
+
 
 def causal_mask(n_q: int, n_k: int | None = None) -> Bool[Tensor, "{n_q} n_k"]:
     """Which keys each query may see when nobody may look ahead.
@@ -26,11 +28,8 @@ def causal_mask(n_q: int, n_k: int | None = None) -> Bool[Tensor, "{n_q} n_k"]:
     Source: Vaswani et al. (2017), §3.2.3.
     """
     n_k = n_q if n_k is None else n_k
-    for name, length in (("n_q", n_q), ("n_k", n_k)):
-        if not isinstance(length, int) or isinstance(length, bool):
-            raise TypeError(f"{name} must be an int, got {type(length).__name__}")
-        if length < 0:
-            raise ValueError(f"{name} must be 0 or more, got {length}")
+    check_size("n_q", n_q, least=0)
+    check_size("n_k", n_k, least=0)
     if n_q > n_k:
         raise ValueError(
             f"the queries are the last of n_k positions: n_q ({n_q}) must not exceed n_k ({n_k})"
@@ -50,18 +49,9 @@ def padding_mask(token_ids: Int[Tensor, "batch n"], pad_id: int) -> Bool[Tensor,
 
     Raises:
         TypeError: token_ids is not an integer tensor.
-        ValueError: token_ids is not two-dimensional.
+        ValueError: token_ids is not (batch, n), or n is 0.
 
     Source: Vaswani et al. (2017), §3.2.3 (masking by −∞); the shape is this library's convention.
     """
-    if not isinstance(token_ids, Tensor):
-        raise TypeError(
-            f"token_ids must be a torch tensor of integers, got {type(token_ids).__name__}"
-        )
-    if token_ids.is_floating_point() or token_ids.dtype == torch.bool:
-        raise TypeError(
-            f"token_ids must be integers, got {token_ids.dtype}; convert with token_ids.long()"
-        )
-    if token_ids.ndim != 2:
-        raise ValueError(f"token_ids must have shape (batch, n), got {tuple(token_ids.shape)}")
+    check_ids("token_ids", token_ids)
     return (token_ids != pad_id)[:, None, None, :]

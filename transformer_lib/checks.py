@@ -1,0 +1,127 @@
+"""What public functions ask of their arguments, and how they say what came instead."""
+
+from numbers import Real
+
+import torch
+from torch import Tensor
+
+
+def check_size(name: str, value: int, least: int = 1) -> None:
+    """A whole number of at least ``least``."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"{name} must be an int, got {type(value).__name__}")
+    if value < least:
+        raise ValueError(f"{name} must be {least} or more, got {value}")
+
+
+def check_probability(name: str, value: Real) -> None:
+    """A number from 0 up to, but not including, 1."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise TypeError(f"{name} must be a number, got {type(value).__name__}")
+    if not 0 <= value < 1:
+        raise ValueError(f"{name} must be in [0, 1), got {value}")
+
+
+def check_positive(name: str, value: Real) -> None:
+    """A number above 0."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise TypeError(f"{name} must be a number, got {type(value).__name__}")
+    if not value > 0:
+        raise ValueError(f"{name} must be above 0, got {value}")
+
+
+def check_id(name: str, value: int, vocab_size: int) -> None:
+    """A token id of the vocabulary."""
+    check_size(name, value, least=0)
+    if value >= vocab_size:
+        raise ValueError(f"{name} must be in 0 … {vocab_size - 1}, got {value}")
+
+
+def check_choice(name: str, value: object, choices: tuple) -> None:
+    """One of a few values."""
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+
+
+def check_divides(name: str, value: int, by_name: str, by: int) -> None:
+    """A size that is a multiple of another."""
+    if value % by:
+        raise ValueError(f"{name} ({value}) must be divisible by {by_name} ({by})")
+
+
+def check_float_tensor(name: str, tensor: Tensor, least_dims: int = 2) -> None:
+    """A floating-point tensor of so many dimensions or more."""
+    if not isinstance(tensor, Tensor):
+        raise TypeError(
+            f"{name} must be a torch tensor, got {type(tensor).__name__}; "
+            "convert with torch.as_tensor"
+        )
+    if not tensor.is_floating_point():
+        raise TypeError(
+            f"{name} must be floating point, got {tensor.dtype}; convert with {name}.float()"
+        )
+    if tensor.ndim < least_dims:
+        wanted = ("(d,)", "(n, d)", "(batch, n, d_model)")[least_dims - 1]
+        raise ValueError(
+            f"{name} must have at least the dimensions {wanted}, got shape {tuple(tensor.shape)}"
+        )
+
+
+def check_tokens(name: str, x: Tensor, d_model: int, like: Tensor) -> None:
+    """Vectors (batch, n, d_model) in the dtype and on the device of a module's weights."""
+    check_float_tensor(name, x, least_dims=3)
+    if x.ndim != 3 or x.size(-1) != d_model:
+        raise ValueError(f"{name} must have shape (batch, n, {d_model}), got {tuple(x.shape)}")
+    check_alike(name, x, "the weights", like)
+
+
+def check_batch(name: str, size: int, of: str, wanted: int) -> None:
+    """As many sequences as ``of`` has."""
+    if size != wanted:
+        raise ValueError(
+            f"{of} and {name} must have the same batch, got {wanted} and {size} sequences"
+        )
+
+
+def check_alike(name: str, tensor: Tensor, of: str, like: Tensor) -> None:
+    """Same dtype and device."""
+    if tensor.dtype != like.dtype:
+        raise TypeError(f"{name} must have the dtype of {of}, {like.dtype}, got {tensor.dtype}")
+    if tensor.device != like.device:
+        raise ValueError(
+            f"{name} must be on the device of {of}, {like.device}, got {tensor.device}"
+        )
+
+
+def check_ids(name: str, token_ids: Tensor) -> None:
+    """Integer ids (batch, n), at least one token long."""
+    if not isinstance(token_ids, Tensor):
+        raise TypeError(
+            f"{name} must be a torch tensor of integers, got {type(token_ids).__name__}"
+        )
+    if token_ids.dtype not in (torch.int64, torch.int32):
+        raise TypeError(
+            f"{name} must be integers, got {token_ids.dtype}; convert with {name}.long()"
+        )
+    if token_ids.ndim != 2:
+        raise ValueError(f"{name} must have shape (batch, n), got {tuple(token_ids.shape)}")
+    if token_ids.size(1) == 0:
+        raise ValueError(f"{name} holds empty sequences, shape {tuple(token_ids.shape)}")
+
+
+def check_mask(mask: Tensor, shape: tuple[int, ...], device: torch.device) -> None:
+    """A Boolean mask that expands to ``shape`` without enlarging it."""
+    if not isinstance(mask, Tensor):
+        raise TypeError(f"mask must be a Boolean torch tensor, got {type(mask).__name__}")
+    if mask.dtype != torch.bool:
+        raise TypeError(
+            f"mask must be Boolean (True = may attend), got {mask.dtype}; "
+            "convert a 0/1 mask with mask != 0, an additive one (0 and −∞) with mask == 0"
+        )
+    if mask.device != device:
+        raise ValueError(f"mask must be on the device of q ({device}), got {mask.device}")
+    fits = zip(reversed(mask.shape), reversed(shape), strict=False)
+    if mask.ndim > len(shape) or not all(size in (1, full) for size, full in fits):
+        raise ValueError(
+            f"mask must broadcast to (..., n_q, n_k) = {shape}, got {tuple(mask.shape)}"
+        )

@@ -1,0 +1,403 @@
+"""The Transformer, assembled: encoder and decoder of layers, each of attention and feed-forward.
+
+One set of parts makes three kinds of model: encoder–decoder, encoder-only (no decoder layers)
+and decoder-only (no encoder layers).
+"""
+
+import dataclasses
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from transformer_lib.attention import KeyValueCache, MultiHeadAttention
+from transformer_lib.checks import (
+    check_batch,
+    check_choice,
+    check_divides,
+    check_id,
+    check_ids,
+    check_positive,
+    check_probability,
+    check_size,
+)
+from transformer_lib.layers import (
+    ACTIVATIONS,
+    FeedForward,
+    LayerNorm,
+    LearnedPositions,
+    PositionalEncoding,
+    Residual,
+    RMSNorm,
+    TokenEmbedding,
+)
+from transformer_lib.masks import causal_mask, padding_mask
+
+NORMS = {"layer": LayerNorm, "rms": RMSNorm}
+POSITIONS = {"sinusoidal": PositionalEncoding, "learned": LearnedPositions}
+
+
+@dataclass(frozen=True)
+class TransformerConfig:
+    """Everything that defines a model's shape; checked when it is made.
+
+    Args:
+        vocab_size: number of token ids (of both languages, if they share one vocabulary).
+        target_vocab_size: of the decoder's language, if it has a vocabulary of its own.
+        d_model, n_heads, d_ff: widths and heads.
+        n_encoder_layers, n_decoder_layers: 0 of one makes a model of the other alone.
+        dropout: on embeddings and sublayers, as in the paper.
+        activation: "relu", "gelu" or "swiglu".
+        norm: "layer" or "rms"; eps its ε.
+        pre_norm: the norm stands before each sublayer, and once more after the last layer.
+        final_norm: a norm after the last layer; by default exactly where pre_norm needs it.
+        bias: biases in the attention's projections (the feed-forward network has them always).
+        positions: "sinusoidal" or "learned" (up to max_len).
+        tie_embeddings: one matrix embeds tokens and scores them; shared by both languages where
+            they share the vocabulary.
+        pad_id: the id that stands for padding.
+
+    Raises:
+        TypeError, ValueError: with what was expected and what came.
+
+    Source: Vaswani et al. (2017), table 3.
+    """
+
+    vocab_size: int
+    target_vocab_size: int | None = None
+    d_model: int = 512
+    n_heads: int = 8
+    d_ff: int = 2048
+    n_encoder_layers: int = 6
+    n_decoder_layers: int = 6
+    dropout: float = 0.1
+    activation: str = "relu"
+    norm: str = "layer"
+    eps: float = 1e-5
+    pre_norm: bool = False
+    final_norm: bool | None = None
+    bias: bool = False
+    positions: str = "sinusoidal"
+    max_len: int = 512
+    tie_embeddings: bool = True
+    pad_id: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("vocab_size", "d_model", "n_heads", "d_ff", "max_len"):
+            check_size(name, getattr(self, name))
+        for name in ("n_encoder_layers", "n_decoder_layers"):
+            check_size(name, getattr(self, name), least=0)
+        if self.target_vocab_size is not None:
+            check_size("target_vocab_size", self.target_vocab_size)
+        if not self.n_encoder_layers + self.n_decoder_layers:
+            raise ValueError("a model needs at least one layer, got 0 encoder and 0 decoder layers")
+        check_divides("d_model", self.d_model, "n_heads", self.n_heads)
+        check_probability("dropout", self.dropout)
+        check_positive("eps", self.eps)
+        for name, choices in (
+            ("activation", ACTIVATIONS),
+            ("norm", NORMS),
+            ("positions", POSITIONS),
+        ):
+            check_choice(name, getattr(self, name), tuple(choices))
+        check_id("pad_id", self.pad_id, min(self.vocab_size, self.target_size))
+
+    @property
+    def target_size(self) -> int:
+        """Size of the decoder's vocabulary."""
+        return self.vocab_size if self.target_vocab_size is None else self.target_vocab_size
+
+    @classmethod
+    def base(cls, vocab_size: int = 37_000, **changes: object) -> "TransformerConfig":
+        """The paper's base model; ``changes`` to any other field."""
+        return cls(vocab_size, **changes)
+
+    @classmethod
+    def big(cls, vocab_size: int = 37_000, **changes: object) -> "TransformerConfig":
+        """The paper's big model (its dropout for English–German)."""
+        big = {"d_model": 1024, "n_heads": 16, "d_ff": 4096, "dropout": 0.3}
+        return cls(vocab_size, **(big | changes))
+
+    def make_norm(self) -> nn.Module:
+        return NORMS[self.norm](self.d_model, self.eps)
+
+    def make_residual(self) -> Residual:
+        return Residual(self.make_norm(), self.dropout, pre_norm=self.pre_norm)
+
+    def make_attention(self) -> MultiHeadAttention:
+        return MultiHeadAttention(self.d_model, self.n_heads, bias=self.bias)
+
+    def make_feed_forward(self) -> FeedForward:
+        return FeedForward(self.d_model, self.d_ff, activation=self.activation)
+
+    def make_final_norm(self) -> nn.Module:
+        wanted = self.pre_norm if self.final_norm is None else self.final_norm
+        return self.make_norm() if wanted else nn.Identity()
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention, then feed-forward, each with a residual connection and a norm.
+
+    Source: Vaswani et al. (2017), §3.1.
+    """
+
+    def __init__(self, config: TransformerConfig):
+        super().__init__()
+        self.self_attention = config.make_attention()
+        self.feed_forward = config.make_feed_forward()
+        self.residual_1 = config.make_residual()
+        self.residual_2 = config.make_residual()
+
+    def forward(
+        self, x: Float[Tensor, "batch n d_model"], mask: Bool[Tensor, "..."] | None = None
+    ) -> Float[Tensor, "batch n d_model"]:
+        x = self.residual_1(x, lambda y: self.self_attention(y, mask=mask))
+        return self.residual_2(x, self.feed_forward)
+
+
+@dataclass
+class LayerCache:
+    """What a decoder layer remembers between steps."""
+
+    self_attention: KeyValueCache = dataclasses.field(default_factory=KeyValueCache)
+    cross_attention: KeyValueCache = dataclasses.field(default_factory=KeyValueCache)
+
+    def select(self, rows: Int[Tensor, "new_batch"]) -> None:
+        self.self_attention.select(rows)
+        self.cross_attention.select(rows)
+
+
+class DecoderLayer(nn.Module):
+    """Masked self-attention, attention to the memory (if there is an encoder), feed-forward.
+
+    Source: Vaswani et al. (2017), §3.1.
+    """
+
+    def __init__(self, config: TransformerConfig):
+        super().__init__()
+        has_encoder = config.n_encoder_layers > 0
+        self.self_attention = config.make_attention()
+        self.cross_attention = config.make_attention() if has_encoder else None
+        self.feed_forward = config.make_feed_forward()
+        self.residual_1 = config.make_residual()
+        self.residual_2 = config.make_residual() if has_encoder else None
+        self.residual_3 = config.make_residual()
+
+    def forward(
+        self,
+        x: Float[Tensor, "batch n d_model"],
+        memory: Float[Tensor, "batch n_src d_model"] | None = None,
+        mask: Bool[Tensor, "..."] | None = None,
+        memory_mask: Bool[Tensor, "..."] | None = None,
+        cache: LayerCache | None = None,
+    ) -> Float[Tensor, "batch n d_model"]:
+        self._check_memory(memory)
+        seen = cache.self_attention if cache else None
+        x = self.residual_1(x, lambda y: self.self_attention(y, mask=mask, cache=seen))
+        if self.cross_attention is not None:
+            read = cache.cross_attention if cache else None
+            x = self.residual_2(
+                x, lambda y: self.cross_attention(y, memory, memory_mask, cache=read)
+            )
+        return self.residual_3(x, self.feed_forward)
+
+    def _check_memory(self, memory: Tensor | None) -> None:
+        # Without this, attention to a memory that is None would be attention to x itself.
+        if (self.cross_attention is None) != (memory is None):
+            wanted = "no memory" if memory is not None else "the memory of model.encode(source_ids)"
+            raise ValueError(f"the decoder of this model takes {wanted}")
+
+
+class Encoder(nn.Module):
+    """A stack of encoder layers, and a norm after the last where the config asks for one."""
+
+    def __init__(self, config: TransformerConfig):
+        super().__init__()
+        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_encoder_layers))
+        self.norm = config.make_final_norm()
+
+    def forward(
+        self, x: Float[Tensor, "batch n d_model"], mask: Bool[Tensor, "..."] | None = None
+    ) -> Float[Tensor, "batch n d_model"]:
+        for layer in self.layers:
+            x = layer(x, mask)
+        return self.norm(x)
+
+
+class Decoder(nn.Module):
+    """A stack of decoder layers; where the config has no encoder, they have no cross-attention."""
+
+    def __init__(self, config: TransformerConfig):
+        super().__init__()
+        self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.n_decoder_layers))
+        self.norm = config.make_final_norm()
+
+    def forward(
+        self,
+        x: Float[Tensor, "batch n d_model"],
+        memory: Float[Tensor, "batch n_src d_model"] | None = None,
+        mask: Bool[Tensor, "..."] | None = None,
+        memory_mask: Bool[Tensor, "..."] | None = None,
+        cache: list[LayerCache] | None = None,
+    ) -> Float[Tensor, "batch n d_model"]:
+        caches = cache or [None] * len(self.layers)
+        for layer, layer_cache in zip(self.layers, caches, strict=True):
+            x = layer(x, memory, mask, memory_mask, layer_cache)
+        return self.norm(x)
+
+
+@dataclass
+class DecoderState:
+    """Where a decoder stands in writing a batch of sequences: what every layer remembers.
+
+    Args:
+        layers: a cache for each decoder layer.
+        memory, memory_mask: what the encoder made of the source, if there is one.
+        keys: (batch, 1, 1, n so far), which of the tokens so far are not padding.
+    """
+
+    layers: list[LayerCache]
+    memory: Tensor | None = None
+    memory_mask: Tensor | None = None
+    keys: Tensor | None = None
+
+    def __len__(self) -> int:
+        return 0 if self.keys is None else self.keys.size(-1)
+
+    def select(self, rows: Int[Tensor, "new_batch"]) -> None:
+        """Keep these sequences of the batch, in this order (for beam search)."""
+        for layer in self.layers:
+            layer.select(rows)
+        for name in ("memory", "memory_mask", "keys"):
+            tensor = getattr(self, name)
+            if tensor is not None:
+                setattr(self, name, tensor[rows])
+
+
+class Transformer(nn.Module):
+    """Token ids in, scores over the vocabulary out.
+
+    Three kinds of model, by the number of layers in the config:
+
+    - encoder–decoder: ``model(source_ids, target_ids)`` gives logits for each target position;
+    - decoder-only: ``model(target_ids)`` gives logits for each position;
+    - encoder-only: ``model.encode(source_ids)`` gives a vector for each token.
+
+    Masks are built from the ids: padding (``config.pad_id``) is never attended to, and the
+    decoder never looks ahead.
+
+    Source: Vaswani et al. (2017), figure 1.
+    """
+
+    def __init__(self, config: TransformerConfig):
+        super().__init__()
+        self.config = config
+        vocab = config.target_size
+        shared = config.tie_embeddings and vocab == config.vocab_size
+        has_encoder, has_decoder = config.n_encoder_layers > 0, config.n_decoder_layers > 0
+        self.source_embedding = self._embedding(config.vocab_size) if has_encoder else None
+        if has_decoder and has_encoder and shared:
+            self.target_embedding = self.source_embedding
+        else:
+            self.target_embedding = self._embedding(vocab) if has_decoder else None
+        self.positions = POSITIONS[config.positions](config.d_model, config.max_len, config.dropout)
+        self.encoder = Encoder(config) if has_encoder else None
+        self.decoder = Decoder(config) if has_decoder else None
+        tied = config.tie_embeddings or not has_decoder
+        self.output = None if tied else nn.Linear(config.d_model, vocab, bias=False)
+        self._initialise()
+
+    def _embedding(self, vocab_size: int) -> TokenEmbedding:
+        return TokenEmbedding(vocab_size, self.config.d_model, self.config.pad_id)
+
+    def _initialise(self) -> None:
+        """Glorot's uniform weights and zero biases; embeddings keep their own scale."""
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.xavier_uniform_(module.weight)
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
+
+    def forward(
+        self,
+        source_ids: Int[Tensor, "batch n_src"],
+        target_ids: Int[Tensor, "batch n_tgt"] | None = None,
+    ) -> Float[Tensor, "batch n vocab"]:
+        """Logits for each target position; a decoder-only model takes its ids alone.
+
+        Raises:
+            TypeError, ValueError: ids that are not integers (batch, n) of the vocabulary, or not
+                the number of arguments that this kind of model takes.
+        """
+        if self.encoder is None:
+            if target_ids is not None:
+                raise ValueError("this model has no encoder: call model(ids), with one argument")
+            return self.decode(source_ids)
+        if self.decoder is None:
+            raise ValueError("this model has no decoder: call model.encode(source_ids)")
+        if target_ids is None:
+            raise ValueError(
+                "an encoder–decoder model takes model(source_ids, target_ids), got no target_ids; "
+                "for the encoder's vectors alone call model.encode(source_ids)"
+            )
+        memory, memory_mask = self.encode(source_ids), padding_mask(source_ids, self.config.pad_id)
+        return self.decode(target_ids, memory, memory_mask)
+
+    def encode(self, source_ids: Int[Tensor, "batch n"]) -> Float[Tensor, "batch n d_model"]:
+        """A vector for each source token, made in view of all others that are not padding."""
+        if self.encoder is None:
+            raise ValueError("this model has no encoder: its config has n_encoder_layers=0")
+        x = self.positions(self.source_embedding(source_ids))
+        return self.encoder(x, padding_mask(source_ids, self.config.pad_id))
+
+    def decode(
+        self,
+        target_ids: Int[Tensor, "batch n"],
+        memory: Float[Tensor, "batch n_src d_model"] | None = None,
+        memory_mask: Bool[Tensor, "..."] | None = None,
+    ) -> Float[Tensor, "batch n vocab"]:
+        """Logits for each target position, which sees itself, those before it, and the memory."""
+        self._check_decodes(target_ids, memory)
+        keys = padding_mask(target_ids, self.config.pad_id)
+        mask = causal_mask(target_ids.size(1)).to(keys.device) & keys
+        x = self.positions(self.target_embedding(target_ids))
+        return self.logits(self.decoder(x, memory, mask, memory_mask))
+
+    def start(self, source_ids: Int[Tensor, "batch n"] | None = None) -> DecoderState:
+        """The state before the first target token, the source encoded once and for all."""
+        if self.decoder is None:
+            raise ValueError("this model has no decoder: its config has n_decoder_layers=0")
+        if (self.encoder is None) != (source_ids is None):
+            wanted = "no source_ids" if self.encoder is None else "source_ids"
+            raise ValueError(f"start() of this model takes {wanted}")
+        layers = [LayerCache() for _ in self.decoder.layers]
+        if source_ids is None:
+            return DecoderState(layers)
+        pad_id = self.config.pad_id
+        return DecoderState(layers, self.encode(source_ids), padding_mask(source_ids, pad_id))
+
+    def step(
+        self, target_ids: Int[Tensor, "batch n"], state: DecoderState
+    ) -> Float[Tensor, "batch n vocab"]:
+        """Like ``decode``, for the tokens that come after those in ``state``, which it extends."""
+        self._check_decodes(target_ids, state.memory)
+        if len(state):
+            check_batch("target", target_ids.size(0), "state", state.keys.size(0))
+        x = self.positions(self.target_embedding(target_ids), start=len(state))
+        keys = padding_mask(target_ids, self.config.pad_id)
+        state.keys = torch.cat([state.keys, keys], dim=-1) if len(state) else keys
+        mask = causal_mask(target_ids.size(1), len(state)).to(keys.device) & state.keys
+        x = self.decoder(x, state.memory, mask, state.memory_mask, state.layers)
+        return self.logits(x)
+
+    def logits(self, x: Float[Tensor, "batch n d_model"]) -> Float[Tensor, "batch n vocab"]:
+        """Scores over the vocabulary, by the embedding matrix if tied, else by ``output``."""
+        return self.target_embedding.logits(x) if self.output is None else self.output(x)
+
+    def _check_decodes(self, target_ids: Tensor, memory: Tensor | None) -> None:
+        check_ids("target_ids", target_ids)
+        if self.decoder is None:
+            raise ValueError("this model has no decoder: its config has n_decoder_layers=0")
+        if memory is not None:
+            check_batch("target", target_ids.size(0), "source", memory.size(0))
