@@ -155,6 +155,11 @@ BAD_INPUT = {
     "mask n_q": ((Q, K, V, torch.ones(2, 4).bool()), ValueError, r"got \(2, 4\)"),
     "mask heads": ((Q, K, V, torch.ones(2, 5, 3, 4).bool()), ValueError, r"got \(2, 5, 3, 4\)"),
     "mask too deep": ((Q, K, V, torch.ones(1, 1, 1, 3, 4).bool()), ValueError, "broadcast"),
+    "mask elsewhere": (
+        (Q, K, V, torch.ones(3, 4, device="meta").bool()),
+        ValueError,
+        r"mask must be on the device of q \(cpu\), got meta",
+    ),
     "mixed devices": ((Q, K.to("meta"), V), ValueError, "on the device of q, cpu, got meta"),
 }
 

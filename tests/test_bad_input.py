@@ -11,6 +11,7 @@ from torch import nn
 from transformer_lib import (
     Decoder,
     DecoderLayer,
+    Encoder,
     EncoderLayer,
     FeedForward,
     KeyValueCache,
@@ -258,12 +259,37 @@ CASES = {
     "config norm": (lambda: config(norm="batch"), ValueError, "norm must be one of 'layer', 'rms'"),
     "config positions": (lambda: config(positions="rope"), ValueError, "positions must be one of"),
     "config activation": (lambda: config(activation="tanh"), ValueError, "activation must be one"),
+    "config pre_norm": (
+        lambda: config(pre_norm="False"),
+        ValueError,
+        "pre_norm must be one of True, False, got 'False'",
+    ),
+    "config bias": (lambda: config(bias=None), ValueError, "bias must be one of True, False"),
+    "config tie": (lambda: config(tie_embeddings="no"), ValueError, "tie_embeddings must be one"),
+    "config final_norm": (lambda: config(final_norm="layer"), ValueError, "True, False, None, got"),
     "config pad_id": (lambda: config(pad_id=6), ValueError, "pad_id must be in 0 … 5, got 6"),
     "config pad_id of the target": (
         lambda: config(pad_id=5, target_vocab_size=3),
         ValueError,
         "pad_id must be in 0 … 2, got 5",
     ),
+    "no config": (
+        lambda: Transformer(37_000),
+        TypeError,
+        r"must be a TransformerConfig, got int; make one with TransformerConfig\(vocab_size",
+    ),
+    "no config, encoder layer": (
+        lambda: EncoderLayer(512),
+        TypeError,
+        "TransformerConfig, got int",
+    ),
+    "no config, decoder layer": (
+        lambda: DecoderLayer({}),
+        TypeError,
+        "TransformerConfig, got dict",
+    ),
+    "no config, encoder": (lambda: Encoder(None), TypeError, "TransformerConfig, got NoneType"),
+    "no config, decoder": (lambda: Decoder("big"), TypeError, "TransformerConfig, got str"),
     # --- model
     "no target": (
         lambda: model()(IDS),
@@ -278,6 +304,11 @@ CASES = {
     "no decoder": (lambda: encoder_only()(IDS), ValueError, r"no decoder: call model.encode\("),
     "encode, no encoder": (lambda: decoder_only().encode(IDS), ValueError, "n_encoder_layers=0"),
     "decode, no decoder": (lambda: encoder_only().decode(IDS), ValueError, "n_decoder_layers=0"),
+    "logits, no decoder": (
+        lambda: encoder_only().logits(X),
+        ValueError,
+        r"n_decoder_layers=0; .* call model.source_embedding.logits\(x\)",
+    ),
     "start, no decoder": (lambda: encoder_only().start(IDS), ValueError, "n_decoder_layers=0"),
     "start, no source": (lambda: model().start(), ValueError, "takes source_ids"),
     "start, a source": (lambda: decoder_only().start(IDS), ValueError, "takes no source_ids"),

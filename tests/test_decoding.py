@@ -3,6 +3,7 @@
 import itertools
 import math
 import re
+from fractions import Fraction
 
 import pytest
 import torch
@@ -285,12 +286,31 @@ def test_a_generator_decides_and_none_is_the_global_one():
         assert torch.equal(sample(model, source, **ENDS, max_len=6, temperature=3.0), write(1))
 
 
-@pytest.mark.parametrize("options", [{"temperature": 1e-9}, {"temperature": 1e-30}, {"top_k": 1}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"temperature": 1e-9},
+        {"temperature": 1e-30},
+        {"temperature": 5e-324},
+        {"temperature": Fraction(1, 10**9)},
+        {"top_k": 1},
+        {"top_p": 1e-9},
+        {"top_p": 5e-324},
+        {"top_p": Fraction(1, 10**9)},
+    ],
+)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_at_the_limit_sampling_is_greedy(options, dtype):
     model = make_model(dtype=dtype)
     expected = greedy_decode(model, make_source(6), **ENDS, max_len=6)
     assert torch.equal(sample(model, make_source(6), **ENDS, max_len=6, **options), expected)
+
+
+def test_no_temperature_is_too_high():
+    ids = sample(
+        make_model(dtype=torch.float32), make_source(6), **ENDS, max_len=6, temperature=1e300
+    )
+    assert len(ids.unique()) > 4
 
 
 # --- filters ------------------------------------------------------------------------------
@@ -608,9 +628,24 @@ def test_bad_options_are_refused(decoder, changes, error, message):
         decoder(make_model(), **FITS, **changes)
 
 
+@pytest.mark.parametrize("decoder", DECODERS)
+def test_no_sentences_are_written_as_none(decoder):
+    written = decode_with(decoder, make_model(1), {"source_ids": make_source(0)}, max_len=3)
+    assert written.size(0) == 0 and written.dtype == torch.int64
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_what_torch_compile_makes_of_a_model_writes_as_well():
+    model = make_model(1)
+    compiled = torch.compile(model, backend="eager")
+    assert torch.equal(greedy_decode(compiled, **FITS), greedy_decode(model, **FITS))
+
+
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("decoder", DECODERS)
 def test_models_that_do_not_fit_are_refused(decoder):
+    with pytest.raises(TypeError, match="model must be a Transformer, got Tensor"):
+        decoder(make_source(1), **FITS)  # the model forgotten, or given second
     with pytest.raises(ValueError, match="cannot write: it has no decoder"):
         decoder(make_model(1, n_decoder_layers=0), **FITS)
     with pytest.raises(ValueError, match="has no encoder: give prompt_ids, not source_ids"):

@@ -171,6 +171,12 @@ def test_the_causal_mask_hides_the_future():
     assert np.array_equal(formulas.causal_mask(2, 5), formulas.causal_mask(5, 5)[-2:])
 
 
+def test_the_additive_mask_is_infinite_so_that_no_score_outweighs_it():
+    mask = formulas.causal_mask(3, 3)
+    M = formulas.additive_mask(mask)
+    assert (M[mask] == 0).all() and (M[~mask] == -np.inf).all()
+
+
 def test_masked_attention_is_what_the_additive_mask_gives():
     mask = formulas.causal_mask(3, 4)
     A = formulas.softmax((Q @ K.T + formulas.additive_mask(mask)) / np.sqrt(5))

@@ -31,7 +31,7 @@ from transformer_lib import (
 
 def randn(*shape, seed=0):
     generator = torch.Generator().manual_seed(seed)
-    return torch.randn(*shape, generator=generator, dtype=torch.float64)
+    return torch.randn(shape, generator=generator, dtype=torch.float64)
 
 
 def shaken(module):
@@ -183,6 +183,15 @@ def test_multi_head_attention_equals_the_formula(n_k):
 
 def _projections(layer):
     return layer.W_QKV.weight.detach().numpy().reshape(3, 6, 6)
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (5,), (4, 1), (1, 5), (3, 4, 5), (2, 1, 1, 5)])
+def test_a_mask_of_any_shape_that_broadcasts_means_the_same_with_and_without_weights(shape):
+    layer, x, context = shaken(MultiHeadAttention(6, 3)), randn(2, 4, 6), randn(2, 5, 6, seed=1)
+    mask = randn(*shape, seed=2) < 0.5
+    output, weights = layer(x, context, mask, return_weights=True)
+    assert_equal(layer(x, context, mask), output)
+    assert (weights[~mask.expand(2, 3, 4, 5)] == 0).all()
 
 
 @pytest.mark.parametrize("with_weights", [False, True])

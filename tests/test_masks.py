@@ -39,6 +39,7 @@ def test_padding_mask_hides_keys_only():
         (lambda: padding_mask([[1]], 0), TypeError, "torch tensor of integers, got list"),
         (lambda: padding_mask(torch.ones(1, 2), 0), TypeError, r"float32.*\.long\(\)"),
         (lambda: padding_mask(torch.ones(1, 2).bool(), 0), TypeError, "got torch.bool"),
+        (lambda: padding_mask(torch.tensor([[1]]), None), TypeError, "pad_id must be an int"),
         (lambda: padding_mask(torch.tensor([1, 2]), 0), ValueError, r"\(batch, n\), got \(2,\)"),
     ],
 )

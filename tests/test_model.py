@@ -187,6 +187,12 @@ def test_no_vocabulary_explains_both_of_the_papers_counts():
     assert rows(213, TransformerConfig.big()) == (35_368, 36_344)
 
 
+def test_the_big_model_is_the_last_row_of_the_papers_table():
+    sizes = {"d_model": 1024, "n_heads": 16, "d_ff": 4096, "dropout": 0.3}
+    assert TransformerConfig.big() == TransformerConfig.base(**sizes)
+    assert TransformerConfig.big(9, dropout=0.1).dropout == 0.1  # the paper's for English–French
+
+
 # --- its kinds and options ----------------------------------------------------------------
 
 OPTIONS = {

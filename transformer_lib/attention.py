@@ -164,6 +164,7 @@ class MultiHeadAttention(nn.Module):
             return self.W_O(merge_heads(F.dropout(weights, dropout) @ v)), weights
         if mask is not None:
             check_mask(mask, (*q.shape[:-1], k.size(-2)), q.device)
+            mask = torch.atleast_2d(mask)  # PyTorch's kernels take no mask of fewer dimensions
         output = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout)
         return self.W_O(merge_heads(output))
 

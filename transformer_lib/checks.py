@@ -6,10 +6,15 @@ import torch
 from torch import Tensor
 
 
-def check_size(name: str, value: int, least: int = 1) -> None:
-    """A whole number of at least ``least``."""
+def check_int(name: str, value: int) -> None:
+    """A whole number."""
     if not isinstance(value, int) or isinstance(value, bool):
         raise TypeError(f"{name} must be an int, got {type(value).__name__}")
+
+
+def check_size(name: str, value: int, least: int = 1) -> None:
+    """A whole number of at least ``least``."""
+    check_int(name, value)
     if value < least:
         raise ValueError(f"{name} must be {least} or more, got {value}")
 
@@ -123,5 +128,6 @@ def check_mask(mask: Tensor, shape: tuple[int, ...], device: torch.device) -> No
     fits = zip(reversed(mask.shape), reversed(shape), strict=False)
     if mask.ndim > len(shape) or not all(size in (1, full) for size, full in fits):
         raise ValueError(
-            f"mask must broadcast to (..., n_q, n_k) = {shape}, got {tuple(mask.shape)}"
+            f"mask must broadcast to (..., n_q, n_k) = {shape}, got {tuple(mask.shape)}; "
+            "padding_mask(token_ids, pad_id) makes (batch, 1, 1, n_k)"
         )

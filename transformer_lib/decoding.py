@@ -31,7 +31,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from transformer_lib.checks import check_float_tensor, check_ids, check_size
-from transformer_lib.model import DecoderState, Transformer
+from transformer_lib.model import DecoderState, Transformer, TransformerConfig
 
 
 def greedy_decode(
@@ -132,6 +132,9 @@ def beam_search(
 
 
 def _narrow(logits: Tensor, temperature: Real, top_k: int | None, top_p: Real | None) -> Tensor:
+    # In the logits' precision 1e-50 would be 0, and 1e50 infinite.
+    limits = torch.finfo(logits.dtype)
+    temperature = min(max(float(temperature), limits.tiny), limits.max)
     # Less the largest, so that a small temperature cannot divide to +∞.
     logits = (logits - logits.amax(-1, keepdim=True)) / temperature
     logits = logits if top_k is None else top_k_filter(logits, top_k)
@@ -174,7 +177,8 @@ def top_p_filter(logits: Float[Tensor, "*batch vocab"], p: Real) -> Float[Tensor
     ordered, order = logits.sort(dim=-1, descending=True, stable=True)
     probabilities = ordered.softmax(-1)
     before = probabilities.cumsum(-1) - probabilities  # the sum of all that are likelier
-    dropped = torch.zeros_like(before, dtype=torch.bool).scatter(-1, order, before >= p)
+    enough = (before >= float(p)) & (before > 0)  # the likeliest stays, though p may round to 0
+    dropped = torch.zeros_like(before, dtype=torch.bool).scatter(-1, order, enough)
     return logits.masked_fill(dropped, -torch.inf)
 
 
@@ -310,7 +314,7 @@ def _go_on(
     draft: _Draft, values: Tensor, rows: Tensor, token: Tensor, ended: Tensor, beam_width: int
 ) -> Float[Tensor, "batch new_width"]:
     """Put the best extensions that did not end into the draft; return their log P."""
-    width = draft.ids.size(0) // values.size(0)
+    width = draft.ids.size(0) // max(values.size(0), 1)  # there may be no sentence at all
     # False sorts before True, and stably: those that go on, likeliest first.
     alive = ended.sort(dim=-1, stable=True).indices[:, : min(beam_width, values.size(1) - width)]
     draft.select(rows.gather(1, alive).flatten())
@@ -363,6 +367,9 @@ class _Best:
 @contextmanager
 def _evaluation_mode(model: Transformer) -> Iterator[None]:
     """No dropout, no gradients; afterwards each module trains that did before."""
+    # Not isinstance: what torch.compile makes of a Transformer is none, but writes as well.
+    if not isinstance(getattr(model, "config", None), TransformerConfig):
+        raise TypeError(f"model must be a Transformer, got {type(model).__name__}")
     training = [module for module in model.modules() if module.training]
     model.eval()
     try:

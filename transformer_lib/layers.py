@@ -17,6 +17,7 @@ from transformer_lib.checks import (
     check_float_tensor,
     check_id,
     check_ids,
+    check_int,
     check_positive,
     check_probability,
     check_size,
@@ -60,7 +61,8 @@ class TokenEmbedding(nn.Module):
 
         Raises:
             TypeError: ids that are not an integer tensor.
-            ValueError: not (batch, n), empty, or an id outside the vocabulary.
+            ValueError: not (batch, n), empty, or an id outside the vocabulary. (On a GPU torch
+                itself stops at such an id; looking first would make every step wait for it.)
         """
         check_ids("token_ids", token_ids)
         if token_ids.device != self.weight.device:
@@ -123,8 +125,7 @@ def shift_matrix(k: int, d_model: int) -> Float[Tensor, "{d_model} {d_model}"]:
 
     Source: Vaswani et al. (2017), §3.5; the blocks follow from the addition theorems.
     """
-    if not isinstance(k, int) or isinstance(k, bool):
-        raise TypeError(f"k must be an int, got {type(k).__name__}")
+    check_int("k", k)
     check_size("d_model", d_model, least=2)
     if d_model % 2:
         raise ValueError(f"d_model must be even: each sine needs its cosine, got {d_model}")
@@ -270,6 +271,7 @@ class FeedForward(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Float[Tensor, "batch n d_model"]) -> Float[Tensor, "batch n d_model"]:
+        """Each vector of x through the network, by itself."""
         check_tokens("x", x, self.W_1.in_features, self.W_1.weight)
         hidden = self.activation(self.W_1(x))  # (batch, n, d_ff)
         if self.W_3 is not None:
@@ -302,6 +304,7 @@ class LayerNorm(nn.Module):
         self.beta = nn.Parameter(torch.zeros(d_model))
 
     def forward(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
+        """Each vector of x normalised by its own mean and variance."""
         _check_normable(x, self.gamma)
         return F.layer_norm(x, self.gamma.shape, self.gamma, self.beta, self.eps)
 
@@ -327,6 +330,7 @@ class RMSNorm(nn.Module):
         self.gamma = nn.Parameter(torch.ones(d_model))
 
     def forward(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
+        """Each vector of x divided by its own root mean square."""
         _check_normable(x, self.gamma)
         return F.rms_norm(x, self.gamma.shape, self.gamma, self.eps)
 
@@ -364,6 +368,7 @@ class Residual(nn.Module):
     def forward(
         self, x: Float[Tensor, "batch n d_model"], sublayer: Callable[[Tensor], Tensor]
     ) -> Float[Tensor, "batch n d_model"]:
+        """x with what the sublayer makes of it added, and normalised."""
         change = sublayer(self.norm(x) if self.pre_norm else x)
         if change.shape != x.shape:
             raise ValueError(

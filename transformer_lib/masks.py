@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from transformer_lib.checks import check_ids, check_size
+from transformer_lib.checks import check_ids, check_int, check_size
 
 
 def causal_mask(n_q: int, n_k: int | None = None) -> Bool[Tensor, "{n_q} n_k"]:
@@ -48,10 +48,11 @@ def padding_mask(token_ids: Int[Tensor, "batch n"], pad_id: int) -> Bool[Tensor,
         Boolean (batch, 1, 1, n), ``True`` where the token is real.
 
     Raises:
-        TypeError: token_ids is not an integer tensor.
+        TypeError: token_ids is not an integer tensor, pad_id not an int.
         ValueError: token_ids is not (batch, n), or n is 0.
 
     Source: Vaswani et al. (2017), §3.2.3 (masking by −∞); the shape is this library's convention.
     """
     check_ids("token_ids", token_ids)
+    check_int("pad_id", pad_id)
     return (token_ids != pad_id)[:, None, None, :]

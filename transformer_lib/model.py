@@ -101,6 +101,9 @@ class TransformerConfig:
             ("positions", POSITIONS),
         ):
             check_choice(name, getattr(self, name), tuple(choices))
+        for name in ("pre_norm", "bias", "tie_embeddings"):
+            check_choice(name, getattr(self, name), (True, False))
+        check_choice("final_norm", self.final_norm, (True, False, None))
         check_id("pad_id", self.pad_id, min(self.vocab_size, self.target_size))
 
     @property
@@ -136,6 +139,14 @@ class TransformerConfig:
         return self.make_norm() if wanted else nn.Identity()
 
 
+def _check_config(config: TransformerConfig) -> None:
+    if not isinstance(config, TransformerConfig):
+        raise TypeError(
+            f"config must be a TransformerConfig, got {type(config).__name__}; "
+            "make one with TransformerConfig(vocab_size, …)"
+        )
+
+
 class EncoderLayer(nn.Module):
     """Self-attention, then feed-forward, each with a residual connection and a norm.
 
@@ -144,6 +155,7 @@ class EncoderLayer(nn.Module):
 
     def __init__(self, config: TransformerConfig):
         super().__init__()
+        _check_config(config)
         self.self_attention = config.make_attention()
         self.feed_forward = config.make_feed_forward()
         self.residual_1 = config.make_residual()
@@ -152,6 +164,7 @@ class EncoderLayer(nn.Module):
     def forward(
         self, x: Float[Tensor, "batch n d_model"], mask: Bool[Tensor, "..."] | None = None
     ) -> Float[Tensor, "batch n d_model"]:
+        """x (batch, n, d_model); mask as in MultiHeadAttention, True = may attend."""
         x = self.residual_1(x, lambda y: self.self_attention(y, mask=mask))
         return self.residual_2(x, self.feed_forward)
 
@@ -176,6 +189,7 @@ class DecoderLayer(nn.Module):
 
     def __init__(self, config: TransformerConfig):
         super().__init__()
+        _check_config(config)
         has_encoder = config.n_encoder_layers > 0
         self.self_attention = config.make_attention()
         self.cross_attention = config.make_attention() if has_encoder else None
@@ -192,6 +206,10 @@ class DecoderLayer(nn.Module):
         memory_mask: Bool[Tensor, "..."] | None = None,
         cache: LayerCache | None = None,
     ) -> Float[Tensor, "batch n d_model"]:
+        """x (batch, n, d_model), attending to itself under ``mask``, to the memory under its own.
+
+        With a cache x is what comes after the positions the layer has seen already.
+        """
         self._check_memory(memory)
         seen = cache.self_attention if cache else None
         x = self.residual_1(x, lambda y: self.self_attention(y, mask=mask, cache=seen))
@@ -214,12 +232,14 @@ class Encoder(nn.Module):
 
     def __init__(self, config: TransformerConfig):
         super().__init__()
+        _check_config(config)
         self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_encoder_layers))
         self.norm = config.make_final_norm()
 
     def forward(
         self, x: Float[Tensor, "batch n d_model"], mask: Bool[Tensor, "..."] | None = None
     ) -> Float[Tensor, "batch n d_model"]:
+        """x through all layers, each with the same mask."""
         for layer in self.layers:
             x = layer(x, mask)
         return self.norm(x)
@@ -230,6 +250,7 @@ class Decoder(nn.Module):
 
     def __init__(self, config: TransformerConfig):
         super().__init__()
+        _check_config(config)
         self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.n_decoder_layers))
         self.norm = config.make_final_norm()
 
@@ -241,6 +262,7 @@ class Decoder(nn.Module):
         memory_mask: Bool[Tensor, "..."] | None = None,
         cache: list[LayerCache] | None = None,
     ) -> Float[Tensor, "batch n d_model"]:
+        """x through all layers, with the same masks and memory, each with a cache of its own."""
         caches = cache or [None] * len(self.layers)
         for layer, layer_cache in zip(self.layers, caches, strict=True):
             x = layer(x, memory, mask, memory_mask, layer_cache)
@@ -292,6 +314,7 @@ class Transformer(nn.Module):
 
     def __init__(self, config: TransformerConfig):
         super().__init__()
+        _check_config(config)
         self.config = config
         vocab = config.target_size
         shared = config.tie_embeddings and vocab == config.vocab_size
@@ -357,7 +380,18 @@ class Transformer(nn.Module):
         memory: Float[Tensor, "batch n_src d_model"] | None = None,
         memory_mask: Bool[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "batch n vocab"]:
-        """Logits for each target position, which sees itself, those before it, and the memory."""
+        """Logits for each target position, which sees itself, those before it, and the memory.
+
+        Args:
+            target_ids: (batch, n).
+            memory: what ``encode`` made of the source, if the model has an encoder.
+            memory_mask: ``padding_mask(source_ids, config.pad_id)``; without it the memory's
+                padding is attended to as well, for the memory does not say which of it is padding.
+
+        Raises:
+            TypeError, ValueError: ids that are not integers (batch, n) of the vocabulary, a memory
+                that is missing, of another batch, or for a model without an encoder.
+        """
         self._check_decodes(target_ids, memory)
         keys = padding_mask(target_ids, self.config.pad_id)
         mask = causal_mask(target_ids.size(1)).to(keys.device) & keys
@@ -393,6 +427,11 @@ class Transformer(nn.Module):
 
     def logits(self, x: Float[Tensor, "batch n d_model"]) -> Float[Tensor, "batch n vocab"]:
         """Scores over the vocabulary, by the embedding matrix if tied, else by ``output``."""
+        if self.decoder is None:
+            raise ValueError(
+                "this model has no decoder to score tokens for: its config has n_decoder_layers=0; "
+                "for scores by the embedding matrix call model.source_embedding.logits(x)"
+            )
         return self.target_embedding.logits(x) if self.output is None else self.output(x)
 
     def _check_decodes(self, target_ids: Tensor, memory: Tensor | None) -> None:

@@ -25,7 +25,13 @@ from safetensors.torch import save
 from torch import Tensor
 from tqdm import tqdm
 
-from transformer_lib.checks import check_float_tensor, check_ids, check_probability, check_size
+from transformer_lib.checks import (
+    check_float_tensor,
+    check_ids,
+    check_int,
+    check_probability,
+    check_size,
+)
 from transformer_lib.model import Transformer
 
 # (source_ids, target_ids) for an encoder–decoder model, target_ids for a decoder-only one.
@@ -55,17 +61,18 @@ def label_smoothing_loss(
         The mean, a scalar, in float32 for half-precision logits; 0 if all targets are padding.
 
     Raises:
-        TypeError: logits that are not floating point, targets that are not integers.
+        TypeError: logits that are not floating point, targets or a pad_id that are not integers.
         ValueError: shapes or devices that do not fit, a smoothing or an id out of range.
 
     Source: Szegedy et al. (2016), §7, where the right token also gets its share ε / V;
     Vaswani et al. (2017), §5.4.
     """
     _check_loss_inputs(logits, targets, smoothing)
+    check_int("pad_id", pad_id)
     vocab = logits.size(-1)
     # PyTorch gives every token its share of the doubt, the right one too: for ε on the others
     # alone it has to spread ε V / (V − 1).
-    spread = min(smoothing * vocab / max(vocab - 1, 1), 1.0)
+    spread = min(float(smoothing) * vocab / max(vocab - 1, 1), 1.0)
     total = _total_cross_entropy(logits, targets, spread, pad_id)
     return total / (targets != pad_id).sum().clamp(min=1)
 
@@ -331,7 +338,9 @@ class Trainer:
     def _settings(self) -> dict[str, object]:
         """What has to be equal for a resumed run to go on exactly, as far as JSON can say it."""
         own = {name: getattr(self, name) for name in ("smoothing", "clip_norm", "seed")}
-        return dataclasses.asdict(self.model.config) | own
+        settings = dataclasses.asdict(self.model.config) | own
+        # As a file gives them back: JSON has no np.float32 or Fraction, which are Real too.
+        return json.loads(json.dumps(settings, default=float))
 
 
 def _paper_adam(model: Transformer) -> torch.optim.Adam:
