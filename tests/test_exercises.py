@@ -389,6 +389,17 @@ def test_the_state_of_the_process_is_put_back(unchecked):  # beartype draws from
     assert sys.stdin is keyboard and not keyboard.closed
 
 
+def test_nothing_is_praised_that_was_not_checked():
+    assert "gradients" in judge(DOUBLE, DOUBLE.reference).message
+    count = catalog["parameter-count"]
+    assert "gradients" not in judge(count, count.reference).message
+
+
+def test_a_number_that_differs_has_no_index():
+    text = judge(catalog["parameter-count"], lambda config: 3).message
+    assert "got 3" in text and "index" not in text
+
+
 def test_it_works_where_gradients_are_off():
     with torch.no_grad():
         assert judge(DOUBLE, DOUBLE.reference).passed

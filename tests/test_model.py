@@ -11,6 +11,7 @@ from torch import nn
 
 from tests.torch_twins import Stacks, assert_equal, assert_equal_gradients, transformer_twin
 from transformer_lib import Transformer, TransformerConfig, causal_mask, formulas, padding_mask
+from transformer_lib.exercises import catalog
 
 SOURCE = torch.tensor([[3, 4, 5, 6, 7], [8, 9, 2, 0, 0], [1, 0, 0, 0, 0]])  # 0 is padding
 TARGET = torch.tensor([[2, 5, 7, 9], [4, 3, 0, 0], [6, 8, 1, 0]])
@@ -228,6 +229,18 @@ def test_every_kind_runs_and_every_parameter_learns(kind, option, dtype):
     for name, parameter in model.named_parameters():
         assert parameter.grad.isfinite().all(), name
         assert parameter.grad.any(), name
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_exercise_counts_every_kind(kind):
+    fields = SMALL | LAYERS | KINDS[kind]
+    for changes in (
+        *OPTIONS.values(),
+        {"final_norm": True},
+        {"pre_norm": True, "final_norm": False},
+    ):
+        config = TransformerConfig(**(fields | changes))
+        assert catalog["parameter-count"].reference(config) == count(Transformer(config))
 
 
 @pytest.mark.parametrize("kind", KINDS)

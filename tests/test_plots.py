@@ -9,11 +9,24 @@ import pytest
 import torch
 
 from transformer_lib import plots
-from transformer_lib.plots import Box, Panel, curves, hull, lookup, matrices, pipeline, show
+from transformer_lib.plots import (
+    Block,
+    Box,
+    Panel,
+    bars,
+    blocks,
+    curves,
+    hull,
+    lookup,
+    matrices,
+    pipeline,
+    show,
+)
 
 TOKENS = ["狗", "咬", "人"]
 WEIGHTS = np.array([[0.67, 0.24, 0.09], [0.09, 0.24, 0.67], [0.09, 0.67, 0.24]])
 VALUES = np.array([[1.0, 0, 2, 1], [0, 3, -1, 0], [2, 1, 0, -1]])
+LAST = Block("add & norm", group="layer", colour=plots.GREEN)
 THEMES = {"light": ("#ffffff", "#222222"), "dark": ("#121212", "#ced6dd")}  # paper, ink
 
 FIGURES = {
@@ -39,6 +52,14 @@ FIGURES = {
     "pipeline": lambda: pipeline(
         [[Box("X", (3, 4))], [Box("Q", (3, 2), "X W_Q", ["X"]), Box("K", (3, 2), "X W_K", ["X"])]]
     ),
+    "blocks": lambda: blocks(
+        [
+            [Block("source ids"), Block("attention", residual=True, group="layer"), LAST],
+            [None, Block("target ids"), Block("cross-attention", "masked"), Block("logits")],
+        ],
+        [("add & norm", "cross-attention")],
+    ),
+    "bars": lambda: bars({"base": {"norms": 0.25, "attention": 4}, "big": {"norms": 0.5}}),
 }
 LABELS = {
     "matrices": {"weights", "·", "狗", "0.67", "−1"},
@@ -46,6 +67,8 @@ LABELS = {
     "curves": {"theory: dₖ", "measured", "one", "variance of q·k", "dₖ", "4", "16", "64"},
     "hull": {"v₁", "o₃", "first coordinate", "second coordinate"},
     "pipeline": {"X", "3 × 4", "X W_Q", "3 × 2"},
+    "blocks": {"source ids", "layer", "add & norm", "target ids", "masked", "logits"},
+    "bars": {"base", "norms", "attention", "big", "0.25", "4"},
 }
 
 
@@ -176,6 +199,13 @@ def test_numbers_as_a_book_prints_them(value, decimals, text):
         (lambda: hull({"v": [1, 2, 3]}, {}, xlabel="x", ylabel="y"), "two coordinates"),
         (lambda: pipeline([[Box("Q", (1, 1), inputs=["X"])]]), "Q has the input 'X'"),
         (lambda: pipeline([]), "at least one Box"),
+        (lambda: blocks([[Block("A")], []]), "one or two columns with blocks, got 2"),
+        (lambda: blocks([[Block("A"), None, Block("B")]]), "not between blocks"),
+        (lambda: blocks([[Block("A")], [Block("B")]], [("A", "C")]), "no block is named 'C'"),
+        (lambda: blocks([[Block("A")]], [("A", "A")]), "links need two columns"),
+        (lambda: bars({}), "at least 0"),
+        (lambda: bars({"a": {"b": -1}}), r"at least 0, got \[-1\]"),
+        (lambda: bars({name: {"x": 1} for name in "abcde"}), "at most 4 groups"),
     ],
 )
 def test_errors_say_what_was_expected(wrong, message):

@@ -1,6 +1,7 @@
 """Compare what an answer returned with what is right, and put the difference into words."""
 
 import re
+import textwrap
 from typing import Any
 
 import torch
@@ -118,4 +119,4 @@ def describe(value: Any) -> str:
     """An argument in a few characters: ``(2, 5)`` for a tensor, else its name or repr."""
     if isinstance(value, Tensor):
         return str(tuple(value.shape))
-    return getattr(value, "__name__", repr(value)[:40])
+    return getattr(value, "__name__", textwrap.shorten(repr(value), 60, placeholder=" …"))

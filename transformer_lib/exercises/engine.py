@@ -237,11 +237,12 @@ class Trial:
 
 
 def _in_float32(case: Case) -> Case:
-    def lower(arg: Any) -> Any:
-        is_float = isinstance(arg, Tensor) and arg.is_floating_point()
-        return arg.float() if is_float else arg
+    args = (arg.float() if _is_float(arg) else arg for arg in case.args)
+    return Case(messages.IN_FLOAT32, tuple(args))
 
-    return Case(messages.IN_FLOAT32, tuple(map(lower, case.args)))
+
+def _is_float(arg: Any) -> bool:
+    return isinstance(arg, Tensor) and arg.is_floating_point()
 
 
 def _parameters_differ(exercise: Exercise, function: Callable) -> Text | None:
@@ -275,7 +276,7 @@ def _worst_entry(
     numbers = two_numbers(expected[index], got[index])
     others = messages.OTHERS_RIGHT.format(cases=messages.LIST_SEPARATOR.join(right))
     return messages.WRONG_VALUES.format(
-        index=[int(i) for i in index],
+        at=messages.AT_INDEX.format(index=[int(i) for i in index]) if index else "",
         expected=numbers[0],
         got=numbers[1],
         relation=relation(got, expected, tolerance) or "",
@@ -356,10 +357,17 @@ def _in_words(error: BaseException) -> str:
     return f"{type(error).__name__}: {first_line}".rstrip(": .")
 
 
+def praise(exercise: Exercise) -> Text:
+    """What a right answer is told: no more than was checked."""
+    cases = exercise.cases()
+    floats = [_is_float(arg) for case in cases for arg in case.args]
+    text = messages.PASSED if any(floats) else messages.PASSED_WITHOUT_GRADIENTS
+    text = messages.PASSED_NUMBER if exercise.is_number else text
+    return text.format(name=exercise.name, n=len(cases))
+
+
 def _passed(exercise: Exercise) -> CheckResult:
-    text = messages.PASSED_NUMBER if exercise.is_number else messages.PASSED
-    message = text.format(name=exercise.name, n=len(exercise.cases()))
-    return CheckResult(passed=True, attempted=True, message=str(message))
+    return CheckResult(passed=True, attempted=True, message=str(praise(exercise)))
 
 
 def _failed(exercise: Exercise, why: Text) -> CheckResult:

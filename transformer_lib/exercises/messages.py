@@ -6,6 +6,10 @@ PASSED = Text(
     "✓ {name}: right for {n} different inputs, gradients too, in float32 and float64.",
     "✓ {name}：答對了。{n} 組不同的輸入都正確，梯度也對，float32 和 float64 都沒問題。",
 )
+PASSED_WITHOUT_GRADIENTS = Text(
+    "✓ {name}: right for {n} different inputs.",
+    "✓ {name}：答對了。{n} 組不同的輸入都正確。",
+)
 PASSED_NUMBER = Text("✓ {name}: right.", "✓ {name}：答對了。")
 FAILED = Text("✗ {name}: {why}", "✗ {name}：{why}")
 NOT_ATTEMPTED = Text(
@@ -80,10 +84,11 @@ NOT_FINITE = Text(
     "在「{case}」這組測試裡，{what}出現了不該有的 NaN 或無限大，第一個的索引是 {index}。",
 )
 WRONG_VALUES = Text(
-    "on {case} {what} differs: at index {index} expected {expected}, got {got}.{relation}{others}",
-    "在「{case}」這組測試裡，{what}不對：索引 {index} 應該是 {expected}，你得到的是 {got}。"
+    "on {case} {what} differs: {at}expected {expected}, got {got}.{relation}{others}",
+    "在「{case}」這組測試裡，{what}不對：{at}應該是 {expected}，你得到的是 {got}。"
     "{relation}{others}",
 )
+AT_INDEX = Text("at index {index} ", "索引 {index} ")
 WRONG_NUMBER = Text(
     "{got} is not it yet. Work it through once more, one step at a time.",
     "{got} 還不對。一步一步再算一次看看。",
