@@ -68,6 +68,36 @@ def test_the_running_example_can_be_done_with_a_pencil():
     assert np.array_equal(np.sort(scaled, axis=1), [[0, 1, 2]] * 3)
 
 
+# --- §1 recurrence ------------------------------------------------------------------------
+
+
+def recurrence() -> tuple[np.ndarray, ...]:
+    """X (4, 3), h_0 (2,), W_x (3, 2), W_h (2, 2), b (2,)."""
+    draw = np.random.default_rng(1).standard_normal
+    return draw((4, 3)), draw(2), draw((3, 2)), draw((2, 2)), draw(2)
+
+
+def test_rnn_states_are_torchs():
+    X, h_0, W_x, W_h, b = (torch.from_numpy(array) for array in recurrence())
+    rnn = torch.nn.RNN(3, 2, bias=True).double()
+    with torch.no_grad():
+        for parameter, value in zip(rnn.parameters(), (W_x.T, W_h.T, b, 0 * b), strict=True):
+            parameter.copy_(value)
+        expected, _ = rnn(X, h_0[None])
+    states = formulas.rnn_states(*recurrence())
+    assert np.array_equal(states[0], h_0)
+    assert states[1:] == pytest.approx(expected.numpy())
+
+
+def test_rnn_chain_is_the_derivative():
+    X, h_0, *weights = recurrence()
+    J = formulas.rnn_chain(formulas.rnn_states(X, h_0, *weights), weights[1])
+    for i in range(2):
+        step = 1e-6 * np.eye(2)[i]
+        ends = [formulas.rnn_states(X, h_0 + s * step, *weights)[-1] for s in (1, -1)]
+        assert J[:, i] == pytest.approx((ends[0] - ends[1]) / 2e-6, abs=1e-8)
+
+
 # --- §3 embedding and position ------------------------------------------------------------
 
 

@@ -3,8 +3,8 @@
 Float64 arrays, the article's symbols, no batches except where ``...`` says so, no
 checks, no speed. The PyTorch code in this library is tested equal to these lines.
 Tokens are rows: ``X @ W``. Each docstring names its equation by the label it has in the book.
-The order is the article's: §3 embedding and position, §4 attention, §5 heads, §6 feed-forward,
-§7 norm and residual, §8 decoder, §10 training.
+The order is the article's: §1 recurrence, §3 embedding and position, §4 attention, §5 heads,
+§6 feed-forward, §7 norm and residual, §8 decoder, §10 training.
 """
 
 import math
@@ -14,6 +14,49 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 Array = np.ndarray
+
+# --- §1 recurrence ------------------------------------------------------------------------
+
+
+def rnn_step(
+    x: Float[Array, "d_in"],
+    h: Float[Array, "d_h"],
+    W_x: Float[Array, "d_in d_h"],
+    W_h: Float[Array, "d_h d_h"],
+    b: Float[Array, "d_h"],
+) -> Float[Array, "d_h"]:
+    """h_t = tanh(x_t W_x + h_{t−1} W_h + b) (eq-rnn-step; Elman 1990)."""
+    return np.tanh(x @ W_x + h @ W_h + b)
+
+
+def rnn_states(
+    X: Float[Array, "n d_in"],
+    h_0: Float[Array, "d_h"],
+    W_x: Float[Array, "d_in d_h"],
+    W_h: Float[Array, "d_h d_h"],
+    b: Float[Array, "d_h"],
+) -> Float[Array, "n_plus_1 d_h"]:
+    """h_0, h_1, …, h_n as rows: one eq-rnn-step for each token, in order."""
+    states = [h_0]
+    for x in X:
+        states.append(rnn_step(x, states[-1], W_x, W_h, b))
+    return np.array(states)
+
+
+def rnn_jacobian(h_t: Float[Array, "d_h"], W_h: Float[Array, "d_h d_h"]) -> Float[Array, "d_h d_h"]:
+    """∂h_t/∂h_{t−1} = diag(1 − h_t²) W_hᵀ, from the new state alone (eq-rnn-jacobian)."""
+    return np.diag(1 - h_t**2) @ W_h.T
+
+
+def rnn_chain(
+    states: Float[Array, "n_plus_1 d_h"], W_h: Float[Array, "d_h d_h"]
+) -> Float[Array, "d_h d_h"]:
+    """∂h_n/∂h_0 = J_n ⋯ J_2 J_1, with J_t of eq-rnn-jacobian (eq-rnn-chain)."""
+    J = np.eye(len(W_h))
+    for h_t in states[1:]:
+        J = rnn_jacobian(h_t, W_h) @ J
+    return J
+
 
 # --- §3 embedding and position ------------------------------------------------------------
 
