@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from transformer_lib.exercises import catalog, check, sandbox
+from transformer_lib.exercises.catalog import index
 from transformer_lib.exercises.data import Case, Exercise, Text
 from transformer_lib.exercises.engine import judge
 
@@ -403,6 +404,11 @@ def test_a_number_that_differs_has_no_index():
 def test_it_works_where_gradients_are_off():
     with torch.no_grad():
         assert judge(DOUBLE, DOUBLE.reference).passed
+
+
+def test_two_exercises_of_one_name_are_refused():
+    with pytest.raises(ValueError, match="two exercises are called 'double'"):
+        index([DOUBLE, catalog["softmax"], DOUBLE])
 
 
 def test_check_prints_and_returns(capsys):

@@ -659,7 +659,7 @@ PENCIL_HEADS = Exercise(
 )
 
 ATTENTION_PARAMETERS = Exercise(
-    name="attention-parameters",
+    name="multi-head-parameters",
     chapter=5,
     title=Text("How many weights?", "有幾個權重？"),
     difficulty=1,
