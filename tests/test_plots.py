@@ -15,6 +15,7 @@ from transformer_lib.plots import (
     Panel,
     bars,
     blocks,
+    clocks,
     curves,
     hull,
     lookup,
@@ -60,6 +61,9 @@ FIGURES = {
         [("add & norm", "cross-attention")],
     ),
     "bars": lambda: bars({"base": {"norms": 0.25, "attention": 4}, "big": {"norms": 0.5}}),
+    "clocks": lambda: clocks(
+        np.outer([1, 0.01], [0, 1, 2]), rows=["ω = 1", "ω = 1/100"], columns=["0", "1", "2"]
+    ),
 }
 LABELS = {
     "matrices": {"weights", "·", "狗", "0.67", "−1"},
@@ -69,6 +73,7 @@ LABELS = {
     "pipeline": {"X", "3 × 4", "X W_Q", "3 × 2"},
     "blocks": {"source ids", "layer", "add & norm", "target ids", "masked", "logits"},
     "bars": {"base", "norms", "attention", "big", "0.25", "4"},
+    "clocks": {"ω = 1/100", "2", "sin", "cos", "0.84", "0.54", "0.91", "−0.42", "0.01"},
 }
 
 
@@ -206,6 +211,7 @@ def test_numbers_as_a_book_prints_them(value, decimals, text):
         (lambda: bars({}), "at least 0"),
         (lambda: bars({"a": {"b": -1}}), r"at least 0, got \[-1\]"),
         (lambda: bars({name: {"x": 1} for name in "abcde"}), "at most 4 groups"),
+        (lambda: clocks([[1, 2]], rows=["a"], columns=["b"]), r"must be \(1, 1\), got \(1, 2\)"),
     ],
 )
 def test_errors_say_what_was_expected(wrong, message):

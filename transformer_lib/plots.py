@@ -1,7 +1,7 @@
 """The book's figures: drawn by matplotlib, shown as inline SVG that follows its page.
 
 Draw with :func:`matrices`, :func:`lookup`, :func:`curves`, :func:`hull`, :func:`pipeline`,
-:func:`blocks` or :func:`bars` (or any matplotlib figure), then present it:
+:func:`blocks`, :func:`bars` or :func:`clocks` (or any matplotlib figure), then present it:
 ``show(curves(...), alt="...", caption="...")``.
 
 Matplotlib's black stands for ink: it becomes ``currentColor`` and turns light in a dark
@@ -26,7 +26,7 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Patch, Rectangle
+from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch, Patch, Rectangle
 from matplotlib.path import Path
 from numpy.typing import ArrayLike
 
@@ -953,3 +953,52 @@ def bars(groups: Mapping[str, Mapping[str, Real]], *, decimals: int | None = Non
             _write(axes, labels + unit * amount + 5, y, _number(amount, decimals), align="left")
         y += 32
     return figure
+
+
+# ---------------------------------------------------------------- clocks
+
+
+_FACE = 23  # radius of a clock
+
+
+@drawing
+def clocks(angles: ArrayLike, *, rows: Sequence[str], columns: Sequence[str]) -> Figure:
+    """Clock faces with one hand each, turned clockwise from twelve; sine and cosine below.
+
+    Args:
+        angles: (rows, columns), in radians.
+        rows, columns: labels, one for each row and column.
+
+    Raises:
+        ValueError: labels that do not fit the angles.
+    """
+    angles = np.asarray(angles, dtype=float)
+    if angles.shape != (len(rows), len(columns)):
+        raise ValueError(f"angles must be {(len(rows), len(columns))}, got {angles.shape}")
+    left = max(_text_width(label, SMALL) for label in rows) + 4
+    storey, width = 2 * _FACE + 46, (WIDTH - left) / len(columns)
+    figure, axes = _canvas(WIDTH, 14 + storey * len(rows))
+    for j, label in enumerate(columns):
+        _write(axes, left + width * (j + 0.5), 10, label, SMALL)
+    for i, label in enumerate(rows):
+        y = 24 + _FACE + storey * i
+        _write(axes, 0, y, label, SMALL, "left")
+        _write(axes, left - 4, y + _FACE + 11, "sin", SMALL, "right")
+        _write(axes, left - 4, y + _FACE + 25, "cos", SMALL, "right")
+        for j, angle in enumerate(angles[i]):
+            _draw_clock(axes, left + width * (j + 0.5), y, angle, COLOURS[i % len(COLOURS)])
+    return figure
+
+
+def _draw_clock(axes: Axes, x: Real, y: Real, angle: Real, colour: str) -> None:
+    """A face with twelve ticks, its hand, and where the tip of the hand is."""
+    _add(axes, Circle((x, y), _FACE, fc=to_rgba(colour, 0.08), ec=FAINT, lw=1))
+    hours, ends = np.arange(12) * np.pi / 6, (_FACE - 4, _FACE - 1)
+    ticks = x + np.outer(ends, np.sin(hours)), y - np.outer(ends, np.cos(hours))
+    axes.plot(*ticks, color=FAINT, lw=1)
+    right, up = np.sin(angle), np.cos(angle)
+    tip = x + (_FACE - 5) * right, y - (_FACE - 5) * up
+    axes.plot([x, tip[0]], [y, tip[1]], color=colour, lw=2.6, solid_capstyle="round")
+    axes.plot(x, y, "o", color=colour, markersize=4.5)
+    _write(axes, x, y + _FACE + 11, _number(right, 2), SMALL)
+    _write(axes, x, y + _FACE + 25, _number(up, 2), SMALL)
