@@ -20,7 +20,7 @@ def _rnn_cases():
     weights = randn(5, 4), randn(4, 4), randn(4)
     return [
         Case(Text("a single token", "單一標記"), (randn(5), randn(4), *weights)),
-        Case(Text("a batch of tokens", "有批次的標記"), (randn(3, 5), randn(3, 4), *weights)),
+        Case(Text("a batch of tokens", "一個批次的標記"), (randn(3, 5), randn(3, 4), *weights)),
         Case(
             Text("two batch dimensions", "兩個批次維度"),
             (randn(2, 3, 5), randn(2, 3, 4), *weights),
@@ -135,7 +135,7 @@ RNN_STEP = Exercise(
             lambda x_t, h, W_x, W_h, b: torch.tanh(x_t @ W_x) + torch.tanh(h @ W_h + b),
             Text(
                 "you take tanh of two parts and add them. Look at where the bracket closes.",
-                "你對兩個部分分別取 tanh 再相加。看看公式裡的括號在哪裡結束。",
+                "你對兩個部分分別取 tanh 再相加。看看公式裡 tanh 的括號括到哪裡。",
             ),
         ),
         Mistake(
@@ -310,7 +310,7 @@ LINEAR_RNN_JACOBIAN = Exercise(
             lambda W_h, n_steps: torch.linalg.matrix_power(torch.linalg.inv(W_h.mT), n_steps),
             Text(
                 "this leads back from h_n to h_0. The question goes the other way.",
-                "這是從 h_n 回到 h_0。題目問的是反過來的方向。",
+                "這是從 h_n 回到 h_0，方向反了。",
             ),
         ),
         Mistake(
@@ -322,7 +322,7 @@ LINEAR_RNN_JACOBIAN = Exercise(
             Text(
                 "every second factor is transposed. Is J transposed anew in your loop? All factors "
                 "are the same.",
-                "每隔一個因子就多轉置了一次。你是不是在迴圈裡又把 J 轉置？每個因子都應該一樣。",
+                "因子每隔一個就被轉置一次。你是不是在迴圈裡又把 J 轉置？每個因子都應該一樣。",
             ),
         ),
     ),

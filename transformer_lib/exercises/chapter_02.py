@@ -119,7 +119,7 @@ def _count_cases():
             n_decoder_layers=0,
             tie_embeddings=False,
         ),
-        case("everything modern", "全部用新的做法", target_vocab_size=23, bias=True, **modern),
+        case("everything modern", "全部用現代的做法", target_vocab_size=23, bias=True, **modern),
     ]
 
 
@@ -279,13 +279,13 @@ PARAMETER_COUNT = Exercise(
             "beta-forgotten",
             lambda c: -_norms(c) * (_norm(c) - c.d_model),
             "right with RMSNorm, but a layer norm has two vectors: γ and β.",
-            "RMSNorm 時是對的，但層正規化有兩個向量：γ 和 β。",
+            "用 RMSNorm 時是對的，但層正規化有兩個向量：γ 和 β。",
         ),
         _mistake(
             "beta-in-rms-norm",
             lambda c: _norms(c) * (2 * c.d_model - _norm(c)),
             "right with the layer norm. RMSNorm subtracts no mean and adds no β.",
-            "層正規化時是對的。RMSNorm 不減平均，也沒有 β。",
+            "用層正規化時是對的。RMSNorm 不減平均，也沒有 β。",
         ),
         _mistake(
             "final-norms-forgotten",
@@ -385,7 +385,7 @@ PARAMETER_COUNT = Exercise(
             "learned-positions-forgotten",
             lambda c: -_places(c) * c.d_model,
             "right with sinusoidal positions. Learned ones are a matrix: a row for each position.",
-            "正弦位置編碼時是對的。學出來的位置是一個矩陣：每個位置一列。",
+            "用正弦位置編碼時是對的。學出來的位置是一個矩陣：每個位置一列。",
         ),
         _mistake(
             "learned-positions-twice",
@@ -397,7 +397,7 @@ PARAMETER_COUNT = Exercise(
             "third-matrix-of-swiglu-forgotten",
             lambda c: -_layers(c) * _is_swiglu(c) * (c.d_model + 1) * c.d_ff,
             "right with ReLU. SwiGLU has a third matrix, with its bias: the gate.",
-            "ReLU 時是對的。SwiGLU 還有第三個矩陣（連同偏置）：閘門。",
+            "用 ReLU 時是對的。SwiGLU 還有第三個矩陣（連同偏置）：閘門。",
         ),
         _mistake(
             "bias-of-the-gate-forgotten",
@@ -590,7 +590,7 @@ CROSS_ATTENTION_WEIGHTS = Exercise(
             1152,
             "1152 = 2 · 4 · 12 · 12: you let both sentences look at both. Here only the target asks, "
             "and only the source answers.",
-            "1152 = 2 · 4 · 12 · 12：你讓兩個句子互相看來看去。這裡只有目標發問，只有來源回答。",
+            "1152 = 2 · 4 · 12 · 12：你讓兩個句子互相看，連自己也看。這裡只有目標發問，只有來源回答。",
         ),
     ),
 )

@@ -474,7 +474,7 @@ POSITIONAL_ENCODING = Exercise(
             Text(
                 "right where d_model is even. If it is odd, your last column stays 0: only the "
                 "last cosine is left out, its sine is still there.",
-                "d_model 是偶數時都對。是奇數時，你的最後一行全是 0：不要的只有最後一個餘弦，正弦還是要有。",
+                "d_model 是偶數時都對。是奇數時，你的最後一行全是 0：該省略的只有最後一個餘弦，正弦還是要有。",
             ),
         ),
         Mistake(
@@ -483,7 +483,7 @@ POSITIONAL_ENCODING = Exercise(
             Text(
                 "right where d_model is even. If it is odd, you return one column too many: the "
                 "last cosine is to be left out.",
-                "d_model 是偶數時都對。是奇數時，你多傳回了一行：最後一個餘弦不要。",
+                "d_model 是偶數時都對。是奇數時，你多傳回了一行：請省略最後一個餘弦。",
             ),
         ),
         Mistake(
@@ -611,7 +611,7 @@ SHIFT_MATRIX = Exercise(
                 "your pairs are made of a column of the first half and one of the second. Here sine "
                 "and cosine of a pair are neighbours, so the blocks lie along the diagonal.",
                 "你的每一對是前半的一行配後半的一行。這裡同一對的正弦和餘弦相鄰，"
-                "所以小區塊要沿著對角線排。",
+                "所以區塊要沿著對角線排。",
             ),
         ),
         Mistake(
@@ -630,7 +630,7 @@ SHIFT_MATRIX = Exercise(
                 "this has the encoding of position k on its diagonal. A new sine is made of the old "
                 "sine and the old cosine: each pair needs a block of four numbers.",
                 "你把位置 k 的編碼放在對角線上。新的正弦要用到舊的正弦和舊的餘弦："
-                "每一對都需要 2 × 2 的小區塊。",
+                "每一對都需要 2 × 2 的區塊。",
             ),
         ),
         Mistake(
@@ -648,7 +648,7 @@ SHIFT_MATRIX = Exercise(
             Text(
                 "both sines have a plus sign. A rotation has one minus: look at the second addition "
                 "theorem.",
-                "兩個正弦都是正的。旋轉矩陣要有一個負號：請看第二個加法定理。",
+                "兩個正弦都是正的。旋轉矩陣要有一個負號：請看第二個和角公式。",
             ),
         ),
         Mistake(
@@ -659,7 +659,7 @@ SHIFT_MATRIX = Exercise(
             Text(
                 "the first block is right, the others turn too little: the exponent is twice as "
                 "large as it should be. If your i already steps by two, it is the 2i of the formula.",
-                "第一個小區塊對了，後面的轉得太少：指數變成兩倍了。"
+                "第一個區塊對了，後面的轉得太少：指數變成兩倍了。"
                 "如果你的 i 已經每次加 2，它就是公式裡的 2i。",
             ),
         ),
@@ -688,7 +688,7 @@ SHIFT_MATRIX = Exercise(
             Text(
                 "the later blocks turn faster instead of more slowly: multiply k by ω_i, which "
                 "divides by the power of 10000.",
-                "後面的小區塊應該越轉越慢，你的卻越轉越快：k 要乘的是 ω_i，也就是除以 10000 的次方。",
+                "後面的區塊應該越轉越慢，你的卻越轉越快：k 要乘的是 ω_i，也就是除以 10000 的次方。",
             ),
         ),
         Mistake(

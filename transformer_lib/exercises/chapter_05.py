@@ -127,7 +127,7 @@ SPLIT_HEADS = Exercise(
             lambda x, n_heads: x.unflatten(-1, (n_heads, -1)).movedim(-3, -1),
             Text(
                 "each head lies on its side, (d_k, n). Within a head, too, a token is a row.",
-                "每個頭都列行對調了，變成 (d_k, n)。在一個頭裡，一個標記還是一列。",
+                "每個頭的列和行都對調了，變成 (d_k, n)。在一個頭裡，一個標記仍然是一列。",
             ),
         ),
         Mistake(
@@ -217,7 +217,7 @@ MERGE_HEADS = Exercise(
                 "the shape is right, its numbers are not: without a transpose one row is filled with "
                 "several tokens of the same head. Which two dimensions have to be neighbours before "
                 "they may melt into one?",
-                "形狀對了，但裡面的數不對：沒有先轉置，同一列就塞進了同一個頭的好幾個標記。"
+                "形狀對了，但裡面的數不對：沒有先轉置，同一個頭的好幾個標記就塞進了同一列。"
                 "想一想，哪兩個維度要先相鄰，才能合併成一個？",
             ),
         ),
@@ -261,7 +261,7 @@ MERGE_HEADS = Exercise(
             Text(
                 "the heads are added up. Concatenation keeps them apart, side by side; "
                 "W_O does the mixing later.",
-                "你把各個頭加起來了。拼接是讓它們並排、各自保留；混合是之後 W_O 的工作。",
+                "你把各個頭加起來了。串接是讓它們並排、各自保留；混合是之後 W_O 的工作。",
             ),
         ),
         Mistake(
@@ -269,7 +269,7 @@ MERGE_HEADS = Exercise(
             lambda x: x.mean(-3),
             Text(
                 "the heads are averaged. Concatenation keeps them apart, side by side.",
-                "你把各個頭平均了。拼接是讓它們並排、各自保留。",
+                "你把各個頭平均了。串接是讓它們並排、各自保留。",
             ),
         ),
         Mistake(
@@ -411,7 +411,7 @@ MULTI_HEAD_ATTENTION = Exercise(
             Text(
                 "this is one head of all d_model columns; n_heads changes nothing. "
                 "Each head needs scores and a softmax of its own.",
-                "這是佔滿 d_model 行的單一個頭，n_heads 沒有作用。每個頭要有自己的分數和 softmax。",
+                "這是占滿 d_model 行的單一個頭，n_heads 沒有作用。每個頭要有自己的分數和 softmax。",
             ),
         ),
         Mistake(
@@ -470,7 +470,7 @@ MULTI_HEAD_ATTENTION = Exercise(
             Text(
                 "split and merge both lack their transpose. Each undoes the other, so "
                 "merge(split(x)) = x tells you nothing; what happens in between is wrong.",
-                "切和併都少了轉置。兩個剛好互相抵消，所以 merge(split(x)) = x 看不出問題；"
+                "切開和合併都少了轉置。兩個剛好互相抵消，所以 merge(split(x)) = x 看不出問題；"
                 "錯的是中間那一段。",
             ),
         ),
@@ -737,7 +737,7 @@ ATTENTION_PARAMETERS = Exercise(
             lambda: 4 * 512**2 + 4 * 512,
             Text(
                 "2048 too many: those are biases, and the question says there are none.",
-                "多了 2048 個：那是偏差，題目說沒有偏差。",
+                "多了 2048 個：那是偏置，題目說不含偏置。",
             ),
         ),
     ),
