@@ -19,18 +19,22 @@ def check_size(name: str, value: int, least: int = 1) -> None:
         raise ValueError(f"{name} must be {least} or more, got {value}")
 
 
-def check_probability(name: str, value: Real) -> None:
-    """A number from 0 up to, but not including, 1."""
+def check_number(name: str, value: Real) -> None:
+    """A real number; True and False are none."""
     if not isinstance(value, Real) or isinstance(value, bool):
         raise TypeError(f"{name} must be a number, got {type(value).__name__}")
+
+
+def check_probability(name: str, value: Real) -> None:
+    """A number from 0 up to, but not including, 1."""
+    check_number(name, value)
     if not 0 <= value < 1:
         raise ValueError(f"{name} must be in [0, 1), got {value}")
 
 
 def check_positive(name: str, value: Real) -> None:
     """A number above 0."""
-    if not isinstance(value, Real) or isinstance(value, bool):
-        raise TypeError(f"{name} must be a number, got {type(value).__name__}")
+    check_number(name, value)
     if not value > 0:
         raise ValueError(f"{name} must be above 0, got {value}")
 

@@ -30,7 +30,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from transformer_lib.checks import check_float_tensor, check_ids, check_size
+from transformer_lib.checks import check_float_tensor, check_ids, check_number, check_size
 from transformer_lib.model import DecoderState, Transformer, TransformerConfig
 
 
@@ -470,7 +470,7 @@ def _check_lengths(model: Transformer, n_given: int, max_len: int) -> None:
 
 
 def _check_temperature(temperature: Real) -> None:
-    _check_real("temperature", temperature)
+    check_number("temperature", temperature)
     if not 0 < temperature < math.inf:
         raise ValueError(
             f"temperature must be more than 0 and finite, got {temperature}; "
@@ -479,17 +479,12 @@ def _check_temperature(temperature: Real) -> None:
 
 
 def _check_length_penalty(alpha: Real) -> None:
-    _check_real("length_penalty", alpha)
+    check_number("length_penalty", alpha)
     if not 0 <= alpha < math.inf:
         raise ValueError(f"length_penalty must be 0 or more and finite, got {alpha}")
 
 
 def _check_top_p(name: str, p: Real) -> None:
-    _check_real(name, p)
+    check_number(name, p)
     if not 0 < p <= 1:
         raise ValueError(f"{name} must be in (0, 1], got {p}")
-
-
-def _check_real(name: str, value: Real) -> None:
-    if not isinstance(value, Real) or isinstance(value, bool):
-        raise TypeError(f"{name} must be a number, got {type(value).__name__}")

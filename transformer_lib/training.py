@@ -29,6 +29,7 @@ from transformer_lib.checks import (
     check_float_tensor,
     check_ids,
     check_int,
+    check_number,
     check_probability,
     check_size,
 )
@@ -358,8 +359,7 @@ def _randomness_kept(device: torch.device) -> AbstractContextManager[None]:
 
 
 def _check_size_of_step(name: str, value: Real) -> None:
-    if not isinstance(value, Real) or isinstance(value, bool):
-        raise TypeError(f"{name} must be a number, got {type(value).__name__}")
+    check_number(name, value)
     if not 0 <= value < math.inf:
         raise ValueError(f"{name} must be 0 or more, and finite, got {value}")
 
