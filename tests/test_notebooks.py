@@ -149,6 +149,19 @@ def exercises_are_complete(notebook: NotebookNode) -> Iterator[str]:
                 yield f"{cell_name}: tagged {tag}, must call check once with the exercise's name"
 
 
+def statements_agree_with_the_catalogue(notebook: NotebookNode) -> Iterator[str]:
+    """Title, level and minutes are those that the list of all exercises shows."""
+    for token in tokens(prose(notebook)):
+        name = directive_name(token) == "exercise" and directive_label(token).removeprefix("ex-")
+        if name in exercises.catalog:
+            exercise = exercises.catalog[name]
+            kind = " · pencil" if exercise.is_number else ""
+            first = f"**Level {exercise.difficulty} · {exercise.minutes} minutes{kind}.**"
+            if not token.info.endswith(f"}} {exercise.title.en}") or first not in token.content:
+                title = exercise.title.en
+                yield f"exercise {name!r}: must be called {title!r} and begin with {first}"
+
+
 def exercises_stand_alone(notebook: NotebookNode) -> Iterator[str]:
     """The setup cell is all that an exercise or a solution needs."""
     setup = [cell for _, cell in code_cells(notebook, "setup")]
@@ -225,6 +238,7 @@ RULES: list[Rule] = [
     cells_are_short,
     setup_comes_first,
     exercises_are_complete,
+    statements_agree_with_the_catalogue,
     exercises_stand_alone,
     figures_can_be_read_aloud,
     equations_are_proved,
@@ -246,6 +260,12 @@ FIGURE = (
     '<text x="1.25" y="4.5">slope 2</text></svg><figcaption>One line.</figcaption></figure>'
 )
 NAME = "softmax"
+STATEMENT = f"""\
+```{{exercise}} {exercises.catalog[NAME].title.en}
+:label: ex-{NAME}
+
+**Level {exercises.catalog[NAME].difficulty} · {exercises.catalog[NAME].minutes} minutes.**
+```"""
 
 
 def code(source: str, *tags: str, **metadata: object) -> NotebookNode:
@@ -259,7 +279,7 @@ def sample() -> NotebookNode:
         code("import torch\nfrom transformer_lib.exercises import check", "setup"),
         code("assert 1 + 1 == 2\nprint('one')\nprint('two')", proves=["sum"]),
         code(f"from IPython.display import HTML\nHTML({FIGURE!r})"),
-        new_markdown_cell(f"```{{exercise}} Softmax\n:label: ex-{NAME}\n\nWrite it.\n```"),
+        new_markdown_cell(STATEMENT),
         code(
             f"def answer(x, dim):\n    raise NotImplementedError\n\n\ncheck('{NAME}', answer);",
             "exercise",
@@ -310,6 +330,14 @@ FAULTS = {
     "a long cell": (cells_are_short, set_source(2, "x = 1\n" * 16)),
     "no setup": (setup_comes_first, lambda c: c[1].metadata.update(tags=[])),
     "late setup": (setup_comes_first, lambda c: c.insert(1, code("1"))),
+    "another title": (
+        statements_agree_with_the_catalogue,
+        set_source(4, STATEMENT.replace(exercises.catalog[NAME].title.en, "Soft")),
+    ),
+    "other minutes": (
+        statements_agree_with_the_catalogue,
+        set_source(4, STATEMENT.replace("· ", "· 9")),
+    ),
     "no solution": (exercises_are_complete, lambda c: c.pop(6)),
     "no statement": (exercises_are_complete, lambda c: c.pop(4)),
     "no exercise": (exercises_are_complete, lambda c: c.pop(5)),

@@ -2,7 +2,15 @@
 
 from sphinx.application import Sphinx
 
-MODULES = ("accessible", "bilingual", "chinese_search", "exercises", "hidden_words", "offline")
+MODULES = (
+    "accessible",
+    "bilingual",
+    "chinese_search",
+    "exercise_list",
+    "exercises",
+    "hidden_words",
+    "offline",
+)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -22,7 +22,7 @@ from sphinx.util.nodes import get_node_line, get_node_source
 FIGURE = 'class="book-figure"'
 PHRASE = re.compile(r"(?<=\\text\{)[^{}]+")
 CHECKED = {"tag_exercise", "tag_solution"}
-SYMBOL = re.compile(r"\$[^$]+\$|`[^`]+`")
+SYMBOL = re.compile(r"\$[^$]+\$|`[^`]+`|\d+|\{\w+\}`[^`<]+`")  # mathematics, code, number, role
 WORD = re.compile("[A-Za-z][a-z]")  # what needs a translator: dₖ, QKᵀ, 人 and 0.67 do not
 
 
