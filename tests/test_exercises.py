@@ -287,6 +287,14 @@ def test_a_buffer_in_float32_is_told():
     assert "for float64 inputs the result is torch.float32" in message(answer)
 
 
+def test_without_float_inputs_nothing_is_said_of_float_inputs_or_gradients():
+    encoding = catalog["positional-encoding"]
+    single = judge(encoding, lambda *args: encoding.reference(*args).float()).message
+    array = judge(encoding, lambda *args: encoding.reference(*args).numpy()).message
+    assert ": the result is torch.float32; expected torch.float64" in single
+    assert "ndarray" in array and "from_numpy" in array and "gradient" not in array
+
+
 def test_two_numbers_are_printed_until_they_differ():
     text = message(lambda x: 2 * x + 1e-5 * (x == 5))
     assert "expected 10, got 10.00001" in text

@@ -88,6 +88,7 @@ class Trial:
         self.exercise = exercise
         self.answer = answer
         self.cases = exercise.cases()
+        self.has_floats = any(_is_float(arg) for case in self.cases for arg in case.args)
         self.in_float32 = _in_float32(self.cases[0])
         self.expected = self._run(exercise.reference)
         self.got = self._run(answer)
@@ -147,14 +148,30 @@ class Trial:
                 yield messages.NOTHING_RETURNED
             if len(_parts(got.value)) == len(_parts(expected.value)):
                 for what, g, e in self._parts(got.value, expected.value):
-                    yield from _kind_differs(what, g, e)
-            yield from _kind_differs(self._whole(), got.value, expected.value)
+                    yield from self._kind_differs(what, g, e)
+            yield from self._kind_differs(self._whole(), got.value, expected.value)
 
-    def _wrong_dtype(self, asked: str, got: Any, expected: Any) -> Iterator[Text]:
+    def _kind_differs(self, what: Text, got: Any, expected: Any) -> Iterator[Text]:
+        if not same_kind(got, expected):
+            yield messages.WRONG_KIND.format(
+                what=what,
+                got=_kind_in_words(got),
+                expected=_kind_in_words(expected),
+                advice=self._advice(got),
+            )
+
+    def _advice(self, got: Any) -> Text | str:
+        if isinstance(got, tuple) and len(got) == 1:
+            return messages.A_STRAY_COMMA
+        why = messages.NO_GRADIENTS_IN_NUMPY if self.has_floats else messages.A_NUMPY_ARRAY
+        return {"ndarray": why, "list": messages.A_LIST}.get(type(got).__name__, "")
+
+    def _wrong_dtype(self, inputs: str, got: Any, expected: Any) -> Iterator[Text]:
+        given = messages.FOR_INPUTS.format(dtype=inputs) if self.has_floats else ""
         for what, g, e in self._parts(got, expected):
             if isinstance(e, Tensor) and isinstance(g, Tensor) and g.dtype != e.dtype:
                 yield messages.WRONG_DTYPE.format(
-                    asked=asked, what=what, got=g.dtype, expected=e.dtype
+                    given=given, what=what, got=g.dtype, expected=e.dtype
                 )
 
     def _wrong_result(self) -> Iterator[Text]:
@@ -301,16 +318,6 @@ def _no_gradients(error: BaseException | None) -> Text:
     return messages.BACKWARD_STOPPED.format(error=_in_words(error))
 
 
-def _kind_differs(what: Text, got: Any, expected: Any) -> Iterator[Text]:
-    if not same_kind(got, expected):
-        yield messages.WRONG_KIND.format(
-            what=what,
-            got=_kind_in_words(got),
-            expected=_kind_in_words(expected),
-            advice=_advice(got),
-        )
-
-
 def _kind_in_words(value: Any) -> Text:
     if isinstance(value, tuple):
         return messages.A_TUPLE_OF.format(n=len(value))
@@ -323,14 +330,6 @@ def _type_name(value: Any) -> str:
     if not isinstance(value, Tensor):
         return type(value).__name__
     return f"{value.dtype}, {value.layout}, {value.device}"
-
-
-def _advice(got: Any) -> Text | str:
-    if isinstance(got, tuple) and len(got) == 1:
-        return messages.A_STRAY_COMMA
-    return {"ndarray": messages.NO_GRADIENTS_IN_NUMPY, "list": messages.A_LIST}.get(
-        type(got).__name__, ""
-    )
 
 
 def _parts(value: Any) -> tuple:

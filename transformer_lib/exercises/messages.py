@@ -59,6 +59,9 @@ OF_TYPE = Text("of type {name}", "型別為 {name} 的值")
 NO_GRADIENTS_IN_NUMPY = Text(
     " NumPy carries no gradients; stay with torch.", "NumPy 不會記錄梯度，請全程使用 torch。"
 )
+A_NUMPY_ARRAY = Text(
+    " torch.from_numpy turns an array into a tensor.", "torch.from_numpy 可以把陣列變成張量。"
+)
 A_STRAY_COMMA = Text(
     " A comma at the end of a line makes a tuple of one.",
     "行尾多了一個逗號，就會變成只有一個元素的 tuple。",
@@ -74,11 +77,12 @@ WRONG_SHAPE = Text(
     "在「{case}」這組測試裡，{what}的形狀是 {got}，應該是 {expected}。當時的輸入是：{arguments}。",
 )
 WRONG_DTYPE = Text(
-    "for {asked} inputs {what} is {got}; expected {expected}. Does a torch.zeros(...) or torch.tensor(...) "
+    "{given}{what} is {got}; expected {expected}. Does a torch.zeros(...) or torch.tensor(...) "
     "need dtype=, or is there a conversion such as .float() or .double()?",
-    "輸入是 {asked} 時，{what}的型別是 {got}，應該是 {expected}。"
+    "{given}{what}的型別是 {got}，應該是 {expected}。"
     "是不是 torch.zeros(...) 或 torch.tensor(...) 少了 dtype=，或是多了 .float()、.double() 之類的轉換？",
 )
+FOR_INPUTS = Text("for {dtype} inputs ", "輸入是 {dtype} 時，")
 NOT_FINITE = Text(
     "on {case} {what} holds NaN or infinity, which is not expected there, first at index {index}.",
     "在「{case}」這組測試裡，{what}出現了不該有的 NaN 或無限大，第一個的索引是 {index}。",
