@@ -392,6 +392,24 @@ POSITIONAL_ENCODING = Exercise(
             ),
         ),
         Mistake(
+            "cosines-only",
+            _encoding_variant(first=torch.cos),
+            Text(
+                "every column is a cosine. The cosine is the same for an angle and its negative; "
+                "the sine tells them apart.",
+                "每一行都是餘弦。角度變號，餘弦不變；要靠正弦才分得出來。",
+            ),
+        ),
+        Mistake(
+            "in-degrees",
+            _encoding_variant(lambda n, d_model: torch.deg2rad(_frequencies()(n, d_model))),
+            Text(
+                "your angles are taken as degrees. pos · ω_i is in radians, which is what sin and "
+                "cos expect.",
+                "你把角度當成度了。pos · ω_i 的單位是弧度，sin 和 cos 要的也是弧度。",
+            ),
+        ),
+        Mistake(
             "sign-of-the-exponent",
             _encoding_variant(_frequencies(sign=1)),
             Text(
@@ -661,6 +679,25 @@ SHIFT_MATRIX = Exercise(
                 "large as it should be. If your i already steps by two, it is the 2i of the formula.",
                 "第一個區塊對了，後面的轉得太少：指數變成兩倍了。"
                 "如果你的 i 已經每次加 2，它就是公式裡的 2i。",
+            ),
+        ),
+        Mistake(
+            "exponent-halved",
+            lambda k, d_model: _blocks(
+                k / 10000 ** (torch.arange(0, d_model, 2).double() / (2 * d_model))
+            ),
+            Text(
+                "the first block is right, the others turn too much: the exponent is half as large "
+                "as it should be. The formula has 2i, not i.",
+                "第一個區塊對了，後面的轉得太多：指數只有一半。公式裡是 2i，不是 i。",
+            ),
+        ),
+        Mistake(
+            "always-one-step",
+            lambda k, d_model: shift_matrix(1, d_model),
+            Text(
+                "this is M_1, whatever k is. The angle of a block grows with k.",
+                "不管 k 是多少，你傳回的都是 M_1。區塊的角度要跟著 k 變大。",
             ),
         ),
         Mistake(

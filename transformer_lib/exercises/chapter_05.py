@@ -552,6 +552,36 @@ MULTI_HEAD_ATTENTION = Exercise(
             ),
         ),
         Mistake(
+            "weights-transposed",
+            lambda x, W_Q, W_K, W_V, W_O, n_heads: multi_head_attention(
+                x, W_Q.mT, W_K.mT, W_V.mT, W_O.mT, n_heads
+            ),
+            Text(
+                "every matrix is transposed. nn.Linear stores it that way; here it is x @ W.",
+                "每個矩陣都轉置了。nn.Linear 才是那樣存；這裡是 x @ W。",
+            ),
+        ),
+        Mistake(
+            "projected-twice",
+            lambda x, W_Q, W_K, W_V, W_O, n_heads: multi_head_attention(
+                x, W_Q @ W_Q, W_K @ W_K, W_V @ W_V, W_O, n_heads
+            ),
+            Text(
+                "x goes through W_Q, W_K and W_V twice. After the first time the heads only have "
+                "to be cut out.",
+                "x 乘了兩次 W_Q、W_K、W_V。乘過一次之後，只要把頭切出來就好。",
+            ),
+        ),
+        Mistake(
+            "causal",
+            _with(attend=lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True)),
+            Text(
+                "each token sees only itself and those before it. No mask is asked for here: that "
+                "comes in chapter 8.",
+                "每個標記只看到自己和前面的標記。這一題不用遮罩，那是第 8 章的事。",
+            ),
+        ),
+        Mistake(
             "values-not-projected",
             lambda x, W_Q, W_K, W_V, W_O, n_heads: multi_head_attention(
                 x, W_Q, W_K, torch.eye(x.size(-1), dtype=x.dtype), W_O, n_heads
