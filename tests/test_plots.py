@@ -217,3 +217,13 @@ def test_numbers_as_a_book_prints_them(value, decimals, text):
 def test_errors_say_what_was_expected(wrong, message):
     with pytest.raises(ValueError, match=message):
         wrong()
+
+
+def test_ticks_of_one_axis_are_written_alike():
+    def ticks(top):
+        figure = curves([1, 2], {"y": [0.01, top]}, xlabel="x", ylabel="y", log="y")
+        figure.draw_without_rendering()
+        return {label.get_text() for label in figure.axes[0].get_yticklabels()}
+
+    assert {"0.01", "0.1", "1", "100"} <= ticks(100)
+    assert {"10⁻²", "1", "10²", "10⁵"} <= ticks(1e5)

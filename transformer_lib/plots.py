@@ -28,6 +28,7 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch, Patch, Rectangle
 from matplotlib.path import Path
+from matplotlib.ticker import Formatter
 from numpy.typing import ArrayLike
 
 BLUE, ORANGE, GREEN, PINK = "#2b7bd4", "#dd6b20", "#0d9f7e", "#c0599f"
@@ -207,12 +208,19 @@ def _number(value: Real, decimals: int | None = None) -> str:
     if decimals is not None:
         text = f"{round(value, decimals) + 0:.{decimals}f}"  # + 0 turns −0 into 0
     elif value and not 1e-3 <= abs(value) < 1e4:
-        digits, _, power = f"{value:.1e}".partition("e")
-        raised = str(int(power)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
-        text = (digits.removesuffix(".0") + "·10" + raised).removeprefix("1·")
+        text = _power(value)
     else:
         text = f"{value:g}"
     return text.replace("-", "−")
+
+
+def _power(value: Real) -> str:
+    """2500 as 2.5·10³; but 1 and 10 as they are."""
+    if value in (1, 10):
+        return f"{value:g}"
+    digits, _, power = f"{value:.1e}".partition("e")
+    raised = str(int(power)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return (digits.removesuffix(".0") + "·10" + raised).removeprefix("1·")
 
 
 def _cells(
@@ -577,11 +585,25 @@ def _label_axes(axes: Axes, xlabel: str, ylabel: str, log: str = "", x: ArrayLik
     _write(axes, 0, 1, ylabel, align="left", offset=(-36, 16), at="axes fraction")
     axes.set(**{f"{name}scale": "log" for name in log})
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(lambda value, _: _number(value))
+        axis.set_major_formatter(_Ticks())
         axis.set_minor_formatter("")
     if "x" in log and len(x) <= 8:  # few enough for each to have its tick
         axes.set_xticks(x)
         axes.set_xticks([], minor=True)
+
+
+class _Ticks(Formatter):
+    """Tick labels of one axis: if a power of ten needs its exponent, all show theirs."""
+
+    def __call__(self, value: Real, pos: int | None = None) -> str:
+        return _number(value)
+
+    def format_ticks(self, values: Iterable[Real]) -> list[str]:
+        low, high = sorted(self.axis.get_view_interval())
+        shown = [_number(value) for value in values if low <= value <= high]
+        if not any(re.search("10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]", text) for text in shown):
+            return super().format_ticks(values)
+        return [_power(value) if value > 0 else _number(value) for value in values]
 
 
 def _draw_reference(axes: Axes, reference: Mapping[str, Real]) -> None:
