@@ -73,7 +73,9 @@ DEGENERATE = {
     "on no device": lambda e: lambda *a: like(e.reference(*a), lambda t: t.to("meta")),
     "closes the streams": lambda e: lambda *a: sys.stdin.close() or 0.0,
     "an extra dimension": lambda e: lambda *a: like(e.reference(*a), lambda t: t[None]),
-    "one value for all": lambda e: lambda *a: like(e.reference(*a), lambda t: t.mean()),
+    "one value for all": lambda e: (
+        lambda *a: like(e.reference(*a), lambda t: t.mean() if t.ndim else t + 1)
+    ),
     "detached": detached,
     "changes its inputs": changes_inputs,
     "always float32": in_float32_only,

@@ -22,6 +22,7 @@ from transformer_lib.plots import (
     matrices,
     pipeline,
     show,
+    verdicts,
 )
 
 TOKENS = ["狗", "咬", "人"]
@@ -64,6 +65,9 @@ FIGURES = {
     "clocks": lambda: clocks(
         np.outer([1, 0.01], [0, 1, 2]), rows=["ω = 1", "ω = 1/100"], columns=["0", "1", "2"]
     ),
+    "verdicts": lambda: verdicts(
+        [[True, False], [True, True]], rows=["no scale", "right"], columns=["A", "B"]
+    ),
 }
 LABELS = {
     "matrices": {"weights", "·", "狗", "0.67", "−1"},
@@ -74,6 +78,7 @@ LABELS = {
     "blocks": {"source ids", "layer", "add & norm", "target ids", "masked", "logits"},
     "bars": {"base", "norms", "attention", "big", "0.25", "4"},
     "clocks": {"ω = 1/100", "2", "sin", "cos", "0.84", "0.54", "0.91", "−0.42", "0.01"},
+    "verdicts": {"no scale", "right", "A", "B", "✓", "✗"},
 }
 
 
@@ -212,6 +217,7 @@ def test_numbers_as_a_book_prints_them(value, decimals, text):
         (lambda: bars({"a": {"b": -1}}), r"at least 0, got \[-1\]"),
         (lambda: bars({name: {"x": 1} for name in "abcde"}), "at most 4 groups"),
         (lambda: clocks([[1, 2]], rows=["a"], columns=["b"]), r"must be \(1, 1\), got \(1, 2\)"),
+        (lambda: verdicts([True], rows=["a"], columns=["b"]), r"must be \(1, 1\), got \(1,\)"),
     ],
 )
 def test_errors_say_what_was_expected(wrong, message):

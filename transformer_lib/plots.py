@@ -1,8 +1,8 @@
 """The book's figures: drawn by matplotlib, shown as inline SVG that follows its page.
 
 Draw with :func:`matrices`, :func:`lookup`, :func:`curves`, :func:`hull`, :func:`pipeline`,
-:func:`blocks`, :func:`bars` or :func:`clocks` (or any matplotlib figure), then present it:
-``show(curves(...), alt="...", caption="...")``.
+:func:`blocks`, :func:`bars`, :func:`clocks` or :func:`verdicts` (or any matplotlib figure), then
+present it: ``show(curves(...), alt="...", caption="...")``.
 
 Matplotlib's black stands for ink: it becomes ``currentColor`` and turns light in a dark
 theme. Data colours are mid-tones that keep 3:1 against both backgrounds. Text stays text, in
@@ -1024,3 +1024,32 @@ def _draw_clock(axes: Axes, x: Real, y: Real, angle: Real, colour: str) -> None:
     axes.plot(x, y, "o", color=colour, markersize=4.5)
     _write(axes, x, y + _FACE + 11, _number(right, 2), SMALL)
     _write(axes, x, y + _FACE + 25, _number(up, 2), SMALL)
+
+
+# ---------------------------------------------------------------- verdicts
+
+
+@drawing
+def verdicts(passed: ArrayLike, *, rows: Sequence[str], columns: Sequence[str]) -> Figure:
+    """Which candidate passes which test: a tick, or a cross on a filled cell.
+
+    Args:
+        passed: (rows, columns), Boolean.
+        rows, columns: labels, one for each row and column.
+
+    Raises:
+        ValueError: labels that do not fit the verdicts.
+    """
+    passed = np.asarray(passed, dtype=bool)
+    if passed.shape != (len(rows), len(columns)):
+        raise ValueError(f"passed must be {(len(rows), len(columns))}, got {passed.shape}")
+    left, height = max(_text_width(label, SMALL) for label in rows) + 4, 20
+    width = (WIDTH - left) / len(columns)
+    figure, axes = _canvas(WIDTH + 2, 22 + height * len(rows))
+    fills = np.where(passed[..., None], to_rgba(BLUE, 0.06), to_rgba(ORANGE, STRONGEST))
+    _cells(axes, left, 20, np.where(passed, "✓", "✗").tolist(), width, fills, height)
+    for i, label in enumerate(rows):
+        _write(axes, left - 5, 20 + height * (i + 0.5), label, SMALL, "right")
+    for j, label in enumerate(columns):
+        _write(axes, left + width * (j + 0.5), 11, label, SMALL)
+    return figure
