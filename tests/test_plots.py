@@ -13,6 +13,7 @@ from transformer_lib.plots import (
     Block,
     Box,
     Panel,
+    Sheet,
     bars,
     blocks,
     clocks,
@@ -21,6 +22,7 @@ from transformer_lib.plots import (
     lookup,
     matrices,
     pipeline,
+    sheets,
     show,
     verdicts,
 )
@@ -28,6 +30,7 @@ from transformer_lib.plots import (
 TOKENS = ["狗", "咬", "人"]
 WEIGHTS = np.array([[0.67, 0.24, 0.09], [0.09, 0.24, 0.67], [0.09, 0.67, 0.24]])
 VALUES = np.array([[1.0, 0, 2, 1], [0, 3, -1, 0], [2, 1, 0, -1]])
+SQUARE = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
 LAST = Block("add & norm", group="layer", colour=plots.GREEN)
 THEMES = {"light": ("#ffffff", "#222222"), "dark": ("#121212", "#ced6dd")}  # paper, ink
 
@@ -68,6 +71,12 @@ FIGURES = {
     "verdicts": lambda: verdicts(
         [[True, False], [True, True]], rows=["no scale", "right"], columns=["A", "B"]
     ),
+    "sheets": lambda: sheets(
+        [
+            Sheet("sheet", [("A", SQUARE), ("B", -SQUARE)]),
+            Sheet("folded", [("", SQUARE), ("B", SQUARE)], [[0, 1], [1, 0]]),
+        ]
+    ),
 }
 LABELS = {
     "matrices": {"weights", "·", "狗", "0.67", "−1"},
@@ -79,6 +88,7 @@ LABELS = {
     "bars": {"base", "norms", "attention", "big", "0.25", "4"},
     "clocks": {"ω = 1/100", "2", "sin", "cos", "0.84", "0.54", "0.91", "−0.42", "0.01"},
     "verdicts": {"no scale", "right", "A", "B", "✓", "✗"},
+    "sheets": {"sheet", "folded", "A", "B"},
 }
 
 
@@ -218,6 +228,8 @@ def test_numbers_as_a_book_prints_them(value, decimals, text):
         (lambda: bars({name: {"x": 1} for name in "abcde"}), "at most 4 groups"),
         (lambda: clocks([[1, 2]], rows=["a"], columns=["b"]), r"must be \(1, 1\), got \(1, 2\)"),
         (lambda: verdicts([True], rows=["a"], columns=["b"]), r"must be \(1, 1\), got \(1,\)"),
+        (lambda: sheets([]), "one to three of them, got 0"),
+        (lambda: sheets([Sheet("s", [("A", [1, 2])])]), r"corners must be \(n, 2\), got \(2,\)"),
     ],
 )
 def test_errors_say_what_was_expected(wrong, message):

@@ -1,8 +1,8 @@
 """The book's figures: drawn by matplotlib, shown as inline SVG that follows its page.
 
 Draw with :func:`matrices`, :func:`lookup`, :func:`curves`, :func:`hull`, :func:`pipeline`,
-:func:`blocks`, :func:`bars`, :func:`clocks` or :func:`verdicts` (or any matplotlib figure), then
-present it: ``show(curves(...), alt="...", caption="...")``.
+:func:`blocks`, :func:`bars`, :func:`clocks`, :func:`verdicts` or :func:`sheets` (or any
+matplotlib figure), then present it: ``show(curves(...), alt="...", caption="...")``.
 
 Matplotlib's black stands for ink: it becomes ``currentColor`` and turns light in a dark
 theme. Data colours are mid-tones that keep 3:1 against both backgrounds. Text stays text, in
@@ -1053,3 +1053,70 @@ def verdicts(passed: ArrayLike, *, rows: Sequence[str], columns: Sequence[str]) 
     for j, label in enumerate(columns):
         _write(axes, left + width * (j + 0.5), 11, label, SMALL)
     return figure
+
+
+# ---------------------------------------------------------------- sheets
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A sheet of paper in the plane, whole or folded, and where it is cut.
+
+    Args:
+        title: written above.
+        areas: (label, corners (n, 2)) from the lowest layer to the top; one without a label ("")
+            is an outline only, for layers that lie under another.
+        cut: (n, 2), a line through these points; if it is closed, the inside is shaded.
+    """
+
+    title: str
+    areas: Sequence[tuple[str, ArrayLike]]
+    cut: ArrayLike = ()
+
+
+@drawing
+def sheets(items: Sequence[Sheet]) -> Figure:
+    """Sheets of paper side by side, all at one scale, with the axes through 0.
+
+    Args:
+        items: up to three, so that a phone can show them.
+
+    Raises:
+        ValueError: no sheets, more than three, or corners that are not (n, 2).
+    """
+    if not 1 <= len(items) <= 3:
+        raise ValueError(f"sheets shows one to three of them, got {len(items)}")
+    corners = [_corners(area) for sheet in items for _, area in sheet.areas]
+    reach = 1.06 * max(np.abs(area).max() for area in corners)
+    side, gap = 102, 12
+    figure, axes = _canvas(WIDTH, side + 28)
+    left = (WIDTH - len(items) * (side + gap) + gap) / 2
+    for i, sheet in enumerate(items):
+        middle = np.array([left + i * (side + gap) + side / 2, side / 2 + 24])
+        _draw_sheet(axes, sheet, middle, side / 2 / reach, side / 2)
+    return figure
+
+
+def _corners(points: ArrayLike) -> np.ndarray:
+    points = np.asarray(points, dtype=float)
+    if points.ndim != 2 or points.shape[1] != 2 or not len(points):
+        raise ValueError(f"corners must be (n, 2), got {points.shape}")
+    return points
+
+
+def _draw_sheet(axes: Axes, sheet: Sheet, middle: np.ndarray, unit: Real, half: Real) -> None:
+    """One sheet around ``middle``, y upward."""
+    scale = np.array([unit, -unit])
+    for way in np.eye(2):
+        axes.plot(*np.transpose([middle - half * way, middle + half * way]), color=FAINT, lw=0.8)
+    for i, (label, area) in enumerate(sheet.areas):
+        corners, colour = middle + scale * _corners(area), COLOURS[i % len(COLOURS)]
+        fill = to_rgba(colour, 0.3 if label else 0)
+        axes.fill(*corners.T, fc=fill, ec=colour, lw=1.4, clip_on=False)
+        _write(axes, *corners.mean(axis=0), label)
+    if len(sheet.cut):
+        cut = middle + scale * _corners(sheet.cut)
+        if np.allclose(cut[0], cut[-1]):
+            axes.fill(*cut.T, fc=(0, 0, 0, 0.25), lw=0, clip_on=False)
+        axes.plot(*cut.T, color="black", lw=2.4, clip_on=False, solid_joinstyle="round")
+    _write(axes, middle[0], 10, sheet.title, SMALL, weight="bold")
