@@ -245,3 +245,15 @@ def test_ticks_of_one_axis_are_written_alike():
 
     assert {"0.01", "0.1", "1", "100"} <= ticks(100)
     assert {"10⁻²", "1", "10²", "10⁵"} <= ticks(1e5)
+
+
+def test_labels_that_had_to_move_show_which_line_is_theirs():
+    def pieces(*ends):
+        lines = {f"line {end}": [0, end] for end in ends}
+        figure = curves([1, 2], lines, xlabel="x", ylabel="y")
+        axes = figure.axes[0]
+        return [line for line in axes.lines if line.get_transform() == axes.transAxes]
+
+    assert not pieces(0, 1)
+    own = pieces(1, 1.001, 2)
+    assert len({line.get_color() for line in own}) == len(own) == 3

@@ -514,6 +514,9 @@ def _mix(
 # ---------------------------------------------------------------- curves
 
 
+_PIECE = 20  # of a line, in front of its label
+
+
 @drawing
 def curves(
     x: ArrayLike,
@@ -543,7 +546,7 @@ def curves(
     longest = max((_text_width(label, SMALL) for label in lines), default=0)
     direct = longest <= WIDTH / 3
     listed = len(points) + (0 if direct else len(lines))
-    figure, axes = _plot(190, right=8 + longest * direct, bottom=44 + 18 * listed)
+    figure, axes = _plot(190, right=8 + (longest + _PIECE) * direct, bottom=44 + 18 * listed)
     for (label, y), colour, dash in zip(lines.items(), COLOURS, DASHES, strict=False):
         axes.plot(x, y, color=colour, linestyle=dash, label="" if direct else label, clip_on=False)
     for (label, y), colour, marker in zip(points.items(), COLOURS, MARKERS, strict=False):
@@ -613,17 +616,25 @@ def _draw_reference(axes: Axes, reference: Mapping[str, Real]) -> None:
 
 
 def _label_ends(axes: Axes, lines: Mapping[str, ArrayLike]) -> None:
-    """Write each line's label at its right end, moved up where two would touch."""
+    """Write each line's label at its right end; where two would touch, move one up, and put a
+    piece of its line before each."""
     axes.autoscale_view()
     to_axes = axes.transData - axes.transAxes
-    height = {
+    ends = {
         label: to_axes.transform((axes.get_xlim()[1], np.asarray(y, dtype=float)[-1]))[1]
         for label, y in lines.items()
     }
-    lowest = -np.inf
-    for label in sorted(height, key=height.get):
-        lowest = max(height[label], lowest + 15 / axes.bbox.height)
-        _write(axes, 1, lowest, label, SMALL, "left", offset=(5, 0), at="axes fraction")
+    places, lowest = {}, -np.inf
+    for label in sorted(ends, key=ends.get):
+        places[label] = lowest = max(ends[label], lowest + 15 / axes.bbox.height)
+    crowded = places != ends
+    for label, colour, dash in zip(lines, COLOURS, DASHES, strict=False):
+        if crowded:
+            piece = 1 + np.array([4, _PIECE]) / axes.bbox.width
+            style = {"color": colour, "transform": axes.transAxes, "clip_on": False}
+            axes.plot(piece, [places[label]] * 2, dash, **style)
+        offset = (5 + _PIECE * crowded, 0)
+        _write(axes, 1, places[label], label, SMALL, "left", offset=offset, at="axes fraction")
 
 
 # ---------------------------------------------------------------- hull
