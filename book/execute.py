@@ -19,8 +19,10 @@ METADATA = {
 def execute(path: Path) -> None:
     """Run one notebook on a fresh kernel; it is written only if every cell succeeds."""
     notebook = nbformat.read(path, as_version=4)
+    # What a cell prints in one go stays in one piece (coalesce_streams).
+    options = {"timeout": 120, "record_timing": False, "coalesce_streams": True}
     resources = {"metadata": {"path": str(path.parent)}}
-    NotebookClient(notebook, timeout=120, record_timing=False, resources=resources).execute()
+    NotebookClient(notebook, resources=resources, **options).execute()
     notebook.metadata = METADATA  # not the version of this machine's Python
     nbformat.write(notebook, path)
 
