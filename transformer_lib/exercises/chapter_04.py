@@ -1259,7 +1259,7 @@ def _attention_cases():
             (*qkv(n_q=2, n_k=5), masks.causal_mask(2, 5)),
         ),
         Case(
-            Text("a padding mask", "填補遮罩"),
+            Text("a padding mask", "填充遮罩"),
             (*qkv(2, 3, n_q=4, n_k=5), masks.padding_mask(tokens, 0)),
         ),
         Case(

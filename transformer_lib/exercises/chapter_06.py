@@ -261,6 +261,94 @@ FEED_FORWARD = Exercise(
                 "這是所有單元裡的最大值。max(0, z) 是每個數各自跟 0 比。",
             ),
         ),
+        Mistake(
+            "relu-on-the-input-too",
+            lambda x, *weights: feed_forward(x.relu(), *weights),
+            Text(
+                "there is a ReLU on x as well. Only the hidden layer has one.",
+                "你對 x 也做了 ReLU。只有隱藏層要做。",
+            ),
+        ),
+        Mistake(
+            "relu-of-the-bias",
+            lambda x, W_1, b_1, W_2, b_2: (x @ W_1 + b_1.relu()) @ W_2 + b_2,
+            Text(
+                "the ReLU reaches b_1 only. It is applied to the whole sum: look at the parentheses.",
+                "ReLU 只作用在 b_1 上。它要作用在整個和上：檢查一下括號。",
+            ),
+        ),
+        Mistake(
+            "relu-of-the-negative",
+            _with_activation(lambda h: (-h).relu()),
+            Text(
+                "this is max(0, −z): the units answer where they should be silent.",
+                "這是 max(0, −z)：該是 0 的單元反而有輸出。",
+            ),
+        ),
+        Mistake(
+            "bias-on-the-matrix-W_1",
+            lambda x, W_1, b_1, W_2, b_2: feed_forward(x, W_1 + b_1, 0, W_2, b_2),
+            Text(
+                "b_1 is added to W_1. First the product x @ W_1, then add b_1.",
+                "你把 b_1 加到 W_1 上了。要先算 x @ W_1，再加 b_1。",
+            ),
+        ),
+        Mistake(
+            "bias-on-the-matrix-W_2",
+            lambda x, W_1, b_1, W_2, b_2: feed_forward(x, W_1, b_1, W_2 + b_2, 0),
+            Text(
+                "b_2 is added to W_2, so it gets multiplied by the hidden layer. First the product, then add b_2.",
+                "你把 b_2 加到 W_2 上，它就跟著乘上隱藏層了。要先相乘，再加 b_2。",
+            ),
+        ),
+        Mistake(
+            "scaled",
+            lambda x, W_1, *others: feed_forward(x / W_1.shape[-2] ** 0.5, W_1, *others),
+            Text(
+                "you divide by √d_model. That belongs to attention; here nothing is scaled.",
+                "你除以 √d_model 了。那是注意力才要做的，這裡不用縮放。",
+            ),
+        ),
+        Mistake(
+            "mean-over-the-units",
+            lambda x, W_1, b_1, W_2, b_2: (x @ W_1 + b_1).relu() @ W_2 / len(W_2) + b_2,
+            Text(
+                "you take the mean over the units. They are added up.",
+                "你對各單元取了平均。應該用加的。",
+            ),
+        ),
+        Mistake(
+            "sum-over-the-tokens",
+            lambda x, W_1, b_1, W_2, b_2: ((x @ W_1 + b_1).relu() @ W_2).sum(-2) + b_2,
+            Text(
+                "the tokens are added up. Each keeps its own row.",
+                "你把各個標記加起來了。每個標記都要保留自己的一列。",
+            ),
+        ),
+        Mistake(
+            "softplus-instead",
+            _with_activation(F.softplus),
+            Text(
+                "the activation is softplus, a smoothed ReLU. Here ReLU itself is asked for.",
+                "你用的是 softplus，也就是磨圓的 ReLU。這裡要用 ReLU 本身。",
+            ),
+        ),
+        Mistake(
+            "squared",
+            _with_activation(lambda h: h.relu() ** 2),
+            Text(
+                "the hidden layer is squared. The ReLU lets a positive number through as it is.",
+                "你把隱藏層平方了。ReLU 會讓正數原樣通過。",
+            ),
+        ),
+        Mistake(
+            "normalised",
+            lambda x, *weights: F.layer_norm(feed_forward(x, *weights), x.shape[-1:]),
+            Text(
+                "the result is normalised. The norm comes later, outside the network.",
+                "你把結果正規化了。正規化是之後的事，不在這個網路裡面。",
+            ),
+        ),
         Mistake("residual", lambda x, *weights: x + feed_forward(x, *weights), _RESIDUAL),
         Mistake(
             "W_1-transposed",
@@ -291,7 +379,7 @@ FEED_FORWARD = Exercise(
             lambda x, W_1, b_1, W_2, b_2: (x @ W_1 + b_1).relu() @ W_1.mT + b_2,
             Text(
                 "you go back with W_1, transposed. The way back has a matrix of its own.",
-                "回來時你用了轉置的 W_1。回來要用自己的矩陣。",
+                "回程時你用了轉置的 W_1。回程有自己的矩陣。",
             ),
         ),
         Mistake(
@@ -312,7 +400,7 @@ FEED_FORWARD = Exercise(
             lambda x, W_1, b_1, W_2, b_2: (x @ W_1 + b_1).relu(),
             Text(
                 "this is the hidden layer, of width d_ff. The way back is missing.",
-                "這是寬度 d_ff 的隱藏層，還少了回來的那一步。",
+                "這是寬度 d_ff 的隱藏層，還少了回程的那一步。",
             ),
         ),
     ),
@@ -343,6 +431,11 @@ def _gelu_by_exp(x):
     """tanh(u) = (e^2u − 1) / (e^2u + 1), which overflows."""
     e = torch.exp(2 * math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))
     return x * (1 + (e - 1) / (e + 1)) / 2
+
+
+def _with_root(root):
+    """GELU with another number in place of √2."""
+    return lambda x: x * (1 + torch.erf(x / root)) / 2
 
 
 def _bell(x):
@@ -396,7 +489,7 @@ GELU = Exercise(
             F.silu,
             Text(
                 "this is SiLU: its gate is the logistic function σ. GELU's gate is Φ.",
-                "這是 SiLU，它的閘門是邏輯函數 σ。GELU 的閘門是 Φ。",
+                "這是 SiLU，它的閘門是邏輯斯函數 σ。GELU 的閘門是 Φ。",
             ),
         ),
         Mistake(
@@ -446,6 +539,33 @@ GELU = Exercise(
                 "inside erf x is multiplied by √2. Multiplied?",
                 "erf 裡面你把 x 乘上 √2 了。是用乘的嗎？",
             ),
+        ),
+        Mistake(
+            "root-outside",
+            lambda x: x * (1 + torch.erf(x) / math.sqrt(2)) / 2,
+            Text(
+                "erf is divided by √2. It is x that is divided, inside erf.",
+                "你把 erf 除以 √2 了。要除的是 erf 裡面的 x。",
+            ),
+        ),
+        Mistake(
+            "power-before-division",
+            lambda x: x * (1 + torch.erf(x / 2**1 / 2)) / 2,
+            Text(
+                "inside erf x is divided by 4: 2**1/2 means (2**1)/2. The root is 2**0.5.",
+                "erf 裡面除以 4 了：2**1/2 是 (2**1)/2 的意思。根號 2 要寫 2**0.5。",
+            ),
+        ),
+        *(
+            Mistake(
+                f"root-rounded-to-{root}",
+                _with_root(root),
+                Text(
+                    f"close, but √2 is not just {root}. math.sqrt(2) has all the digits.",
+                    f"很接近，但 √2 不是剛好 {root}。math.sqrt(2) 才有足夠的位數。",
+                ),
+            )
+            for root in (1.4, 1.41, 1.414, 1.4142)
         ),
         Mistake(
             "half-missing",
@@ -501,6 +621,68 @@ GELU = Exercise(
             ),
         ),
         Mistake(
+            "sum",
+            lambda x: x + torch.special.ndtr(x),
+            Text("x and Φ(x) are added. They are multiplied.", "x 和 Φ 應該相乘，你用加的。"),
+        ),
+        Mistake(
+            "squared",
+            lambda x: x * gelu(x),
+            Text(
+                "there is one factor x too many: x · x · Φ(x).", "多乘了一個 x：變成 x · x · Φ(x)。"
+            ),
+        ),
+        Mistake(
+            "absolute-value",
+            lambda x: gelu(x).abs(),
+            Text(
+                "left of 0 the sign is wrong: a negative x gives a small negative result.",
+                "0 左邊的正負號不對：x 是負的，結果會是很小的負數。",
+            ),
+        ),
+        Mistake(
+            "mirrored",
+            lambda x: gelu(-x),
+            Text("this is GELU(−x): left and right are exchanged.", "這是 GELU(−x)：左右相反了。"),
+        ),
+        Mistake(
+            "erf-only",
+            lambda x: torch.erf(x / math.sqrt(2)),
+            Text(
+                "this is erf(x / √2) alone. First make Φ of it, then multiply by x.",
+                "這只有 erf(x / √2)。先用它算出 Φ，再乘上 x。",
+            ),
+        ),
+        Mistake(
+            "tanh-for-erf",
+            lambda x: x * (1 + torch.tanh(x / math.sqrt(2))) / 2,
+            Text("tanh stands where erf belongs.", "該用 erf 的地方用了 tanh。"),
+        ),
+        Mistake(
+            "erf-of-the-tanh-form",
+            lambda x: x * (1 + torch.erf(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))) / 2,
+            Text(
+                "you mix the two forms: that u belongs into tanh. Into erf goes x / √2.",
+                "兩種寫法混在一起了：那個 u 是給 tanh 用的。erf 裡面是 x / √2。",
+            ),
+        ),
+        Mistake(
+            "tanh-form-without-the-cube",
+            lambda x: x * (1 + torch.tanh(math.sqrt(2 / math.pi) * x)) / 2,
+            Text(
+                "this is the tanh form, and without its cubic term. The exact one uses torch.erf.",
+                "這是 tanh 的近似式，還少了三次方項。精確的版本要用 torch.erf。",
+            ),
+        ),
+        Mistake(
+            "softplus-instead",
+            F.softplus,
+            Text(
+                "this is softplus, which is something else: GELU is x · Φ(x).",
+                "這是 softplus，跟 GELU 不一樣：GELU 是 x · Φ(x)。",
+            ),
+        ),
+        Mistake(
             "minus",
             lambda x: x * (1 - torch.erf(x / math.sqrt(2))) / 2,
             Text(
@@ -548,7 +730,7 @@ GELU = Exercise(
             lambda x: gelu(x).relu(),
             Text(
                 "negative results are cut off. GELU has a dip below 0 and keeps it.",
-                "負的結果都被截成 0 了。GELU 在 0 以下有一段凹谷，要保留。",
+                "負的結果都被截成 0 了。GELU 在 0 以下有一段凹陷，要保留。",
             ),
         ),
     ),
@@ -605,7 +787,7 @@ SWIGLU = Exercise(
             lambda x, W, V, W_2: ((x @ W) * F.silu(x @ V)) @ W_2,
             Text(
                 "SiLU stands on x V. Which matrix makes the gates?",
-                "SiLU 放在 x V 上了。閘門是哪個矩陣做的？",
+                "SiLU 放在 x V 上了。閘門是由哪個矩陣產生的？",
             ),
         ),
         Mistake(
@@ -678,6 +860,51 @@ SWIGLU = Exercise(
             ),
         ),
         Mistake(
+            "sigma-of-V",
+            lambda x, W, V, W_2: ((x @ W) * torch.sigmoid(x @ V)) @ W_2,
+            Text(
+                "your gate is σ(x V). It should be SiLU(x W): another matrix, and one more factor.",
+                "你的閘門是 σ(x V)。應該是 SiLU(x W)：矩陣不同，還要再多乘一個因子。",
+            ),
+        ),
+        Mistake(
+            "z-squared",
+            _gated_by(lambda g: g * F.silu(g)),
+            Text(
+                "x W is one factor too often: SiLU(z) = z · σ(z) contains it already.",
+                "x W 多乘了一次：SiLU 本身已經乘過了。",
+            ),
+        ),
+        Mistake(
+            "z-plus-sigma",
+            _gated_by(lambda g: g + g.sigmoid()),
+            Text("z and σ(z) are added. SiLU multiplies them.", "SiLU 是 z 乘 σ(z)，你用加的。"),
+        ),
+        Mistake(
+            "exp-without-parentheses",
+            _gated_by(lambda g: g / 1 + torch.exp(-g)),
+            Text(
+                "parentheses are missing: z / 1 + exp(−z) means z + exp(−z).",
+                "少了括號：z / 1 + exp(−z) 會變成 z + exp(−z)。",
+            ),
+        ),
+        Mistake(
+            "times-in-place-of-divided",
+            _gated_by(lambda g: g * (1 + torch.exp(-g))),
+            Text(
+                "you multiply by 1 + exp(−z). SiLU divides by it.",
+                "你乘上 1 + exp(−z) 了。SiLU 是除以它。",
+            ),
+        ),
+        Mistake(
+            "softplus-gate",
+            _gated_by(F.softplus),
+            Text(
+                "your gate is softplus. Here SiLU is asked for.",
+                "你的閘門是 softplus，這裡要用 SiLU。",
+            ),
+        ),
+        Mistake(
             "scaled-sigma",
             _gated_by(lambda g: g * torch.sigmoid(1.702 * g)),
             Text(
@@ -738,9 +965,49 @@ SWIGLU = Exercise(
             ),
         ),
         Mistake(
+            "silu-of-W",
+            lambda x, W, V, W_2: (x @ F.silu(W) * (x @ V)) @ W_2,
+            Text(
+                "SiLU is applied to the matrix W. First the product x W, then SiLU.",
+                "你對矩陣 W 做了 SiLU。要先算 x W，再做 SiLU。",
+            ),
+        ),
+        Mistake(
+            "silu-of-the-hidden-layer-too",
+            lambda x, W, V, W_2: F.silu(F.silu(x @ W) * (x @ V)) @ W_2,
+            Text(
+                "SiLU is applied once more, to the product. It belongs to x W alone.",
+                "相乘之後你又做了一次 SiLU。SiLU 只作用在 x W 上。",
+            ),
+        ),
+        Mistake(
+            "relu-of-the-hidden-layer",
+            lambda x, W, V, W_2: (F.silu(x @ W) * (x @ V)).relu() @ W_2,
+            Text(
+                "there is a ReLU on the hidden layer. The gate is all the activation there is.",
+                "隱藏層多了 ReLU。這裡的激勵函數只有閘門上的 SiLU。",
+            ),
+        ),
+        Mistake(
+            "matrices-added",
+            lambda x, W, V, W_2: F.silu(x @ (W + V)) @ W_2,
+            Text(
+                "W and V are added first. Make x W and x V, each by itself, and multiply those.",
+                "你先把 W 和 V 相加了。要分別算 x W 和 x V，再把兩者逐項相乘。",
+            ),
+        ),
+        Mistake(
+            "matrices-multiplied",
+            lambda x, W, V, W_2: F.silu(x @ (W * V)) @ W_2,
+            Text(
+                "W and V are multiplied first. Make x W and x V, each by itself, and multiply those.",
+                "你先把 W 和 V 相乘了。要分別算 x W 和 x V，再把兩者逐項相乘。",
+            ),
+        ),
+        Mistake(
             "W_2-missing",
             lambda x, W, V, W_2: F.silu(x @ W) * (x @ V),
-            Text("the way back is missing: W_2 is not used.", "還少了回來的那一步：W_2 沒有用到。"),
+            Text("the way back is missing: W_2 is not used.", "還少了回程的那一步：W_2 沒有用到。"),
         ),
         Mistake(
             "W_2-on-one-factor",
@@ -778,7 +1045,7 @@ SWIGLU = Exercise(
             lambda x, W, V, W_2: swiglu(x, W, W_2, V),
             Text(
                 "V and W_2 have changed places: W_2 leads back.",
-                "V 和 W_2 對調了：帶回來的是 W_2。",
+                "V 和 W_2 對調了：負責回程的是 W_2。",
             ),
         ),
         Mistake(
@@ -851,11 +1118,11 @@ PENCIL_FEED_FORWARD = Exercise(
             Text("67: the second number of x is −1, not 1.", "67：x 的第二個數是 −1，不是 1。"),
         ),
         Mistake(
-            "relu-of-x",
+            "second-number-of-x-lost",
             lambda: 46.0,
             Text(
-                "46: you apply the ReLU to x. First W_1 and b_1.",
-                "46：你對 x 做了 ReLU。要先乘 W_1、加 b_1。",
+                "46: the −1 in x is lost. Its row of W_1 counts, and the ReLU comes after W_1 and b_1.",
+                "46：x 裡的 −1 不見了。W_1 的第二列也要算進去，而且 ReLU 是在乘 W_1、加 b_1 之後。",
             ),
         ),
         Mistake(
@@ -877,7 +1144,65 @@ PENCIL_FEED_FORWARD = Exercise(
         Mistake(
             "W_2-backwards",
             lambda: 29.0,
-            Text("29: W_2 is used from the bottom up.", "29：W_2 從下往上用了，順序反了。"),
+            Text(
+                "29: either W_2 is used from the bottom up, or b_1 is added once more after the ReLU.",
+                "29：可能是 W_2 從下往上用，順序反了；也可能是 ReLU 之後又加了一次 b_1。",
+            ),
+        ),
+        Mistake(
+            "b_1-subtracted",
+            lambda: 65.0,
+            Text("65: b_1 is subtracted. It is added.", "65：b_1 應該用加的，你用減的。"),
+        ),
+        Mistake(
+            "b_2-subtracted",
+            lambda: 7.0,
+            Text("7: b_2 is subtracted. It is added.", "7：b_2 應該用加的，你用減的。"),
+        ),
+        Mistake(
+            "b_2-multiplied",
+            lambda: 144.0,
+            Text("144: you multiply by b_2. It is added.", "144：你乘上 b_2 了。應該用加的。"),
+        ),
+        Mistake(
+            "negative-part",
+            lambda: -5.0,
+            Text(
+                "−5: you keep the negative unit. The ReLU keeps the positive ones.",
+                "−5：你留下的是負的單元。ReLU 要留下的是正的。",
+            ),
+        ),
+        Mistake(
+            "numbers-of-x-exchanged",
+            lambda: 91.0,
+            Text(
+                "91: the 2 in x goes with the first row of W_1, the −1 with the second.",
+                "91：x 的 2 配 W_1 的第一列，−1 配第二列。",
+            ),
+        ),
+        Mistake(
+            "minus-in-W_1-lost",
+            lambda: 49.0,
+            Text(
+                "49: the second unit is not 5. The first row of W_1 has a −1.",
+                "49：第二個單元不是 5。W_1 的第一列裡有一個 −1。",
+            ),
+        ),
+        Mistake(
+            "minus-in-b_1-lost",
+            lambda: 81.0,
+            Text(
+                "81: the third unit is not 8. The last entry of b_1 is −5.",
+                "81：第三個單元不是 8。b_1 的最後一個數是 −5。",
+            ),
+        ),
+        Mistake(
+            "W_1-row-by-row",
+            lambda: 69.0,
+            Text(
+                "69: you take the numbers of W_1 in pairs along its rows. A unit reads a column.",
+                "69：你沿著 W_1 的列兩個兩個取。一個單元讀的是一行。",
+            ),
         ),
     ),
 )
@@ -897,9 +1222,9 @@ HAT_UNITS = Exercise(
             "slopes-themselves",
             lambda: 27.0,
             Text(
-                "27: you take the slopes 3 and −3. A unit adds to the slope that is there already: "
-                "by how much must it change?",
-                "27：你用的是斜率 3 和 −3。每個單元是在原本的斜率上再加：斜率要變多少？",
+                "27: with v₂ = −3 the slope after the top is 3 − 3 = 0, for a unit adds to the slope that "
+                "is there already. (Or did you add v₃? It does not count.)",
+                "27：v₂ = −3 的話，過了頂點斜率是 3 − 3 = 0，因為單元是在原本的斜率上再加。（還是你把 v₃ 也加進來了？答案不含 v₃。）",
             ),
         ),
         Mistake(
@@ -965,6 +1290,45 @@ HAT_UNITS = Exercise(
             lambda: -3.0,
             Text(
                 "−3 is v₁ + v₂. Asked for is 10 v₁ + v₂.", "−3 是 v₁ + v₂。題目要的是 10 v₁ + v₂。"
+            ),
+        ),
+        Mistake(
+            "all-three-added",
+            lambda: 0.0,
+            Text(
+                "0 is v₁ + v₂ + v₃, a good check. Asked for is 10 v₁ + v₂.",
+                "0 是 v₁ + v₂ + v₃，驗算用得上。題目要的是 10 v₁ + v₂。",
+            ),
+        ),
+        Mistake(
+            "upside-down",
+            lambda: -24.0,
+            Text("−24: your hat hangs upside down.", "−24：你的帽子上下顛倒了。"),
+        ),
+        Mistake(
+            "ten-times-both",
+            lambda: -30.0,
+            Text(
+                "−30 is 10 (v₁ + v₂). Only v₁ is multiplied by 10.",
+                "−30 是 10 (v₁ + v₂)。只有 v₁ 要乘 10。",
+            ),
+        ),
+        Mistake(
+            "ten-times-v_2",
+            lambda: -60.0,
+            Text("−60 is 10 v₂. Asked for is 10 v₁ + v₂.", "−60 是 10 v₂。題目要的是 10 v₁ + v₂。"),
+        ),
+        Mistake(
+            "product",
+            lambda: -18.0,
+            Text("−18 is v₁ v₂. Asked for is 10 v₁ + v₂.", "−18 是 v₁ v₂。題目要的是 10 v₁ + v₂。"),
+        ),
+        Mistake(
+            "down-over-two-steps",
+            lambda: 25.5,
+            Text(
+                "25.5: you let the line fall by 1.5 a step. From 1 to 2 it is one step.",
+                "25.5：你讓線每走 1 只跌 1.5。從 1 到 2 只有一步，要跌 3。",
             ),
         ),
         Mistake(

@@ -61,10 +61,14 @@ def _layer_norm_cases():
     ]
 
 
+def _root(x, eps):
+    return (x.var(-1, keepdim=True, correction=0) + eps).sqrt()
+
+
 def _norm(
     *,
     centre: Callable = lambda x: x.mean(-1, keepdim=True),
-    scale: Callable = lambda x, eps: (x.var(-1, keepdim=True, correction=0) + eps).sqrt(),
+    scale: Callable = _root,
     affine: Callable = lambda x_hat, gamma, beta: x_hat * gamma + beta,
 ) -> Callable:
     """Layer norm with one of its three parts done in another way."""
@@ -100,6 +104,19 @@ def _norm_of_one_sequence(x, gamma, beta, eps):
 def _norm_with_constants(x, gamma, beta, eps):
     mean, variance = x.mean(-1, keepdim=True), x.var(-1, keepdim=True, correction=0)
     return (x - mean.detach()) / (variance.detach() + eps).sqrt() * gamma + beta
+
+
+def _norm_without_keepdim_below(x, gamma, beta, eps):
+    return (x - x.mean(-1, keepdim=True)) / (x.var(-1, correction=0) + eps).sqrt() * gamma + beta
+
+
+def _norm_with_a_matrix_product(x, gamma, beta, eps):
+    return F.layer_norm(x, x.shape[-1:], eps=eps) @ gamma + beta
+
+
+def _root_of_the_quotient(x, gamma, beta, eps):
+    quotient = (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True, correction=0) + eps)
+    return quotient.sqrt() * gamma + beta
 
 
 LAYER_NORM = Exercise(
@@ -196,7 +213,7 @@ LAYER_NORM = Exercise(
             _norm(scale=lambda x, eps: x.var(-1, keepdim=True, correction=0).clamp(min=eps).sqrt()),
             Text(
                 "you use ε as the smallest variance allowed. In the formula it is always added.",
-                "你把 ε 當成變異數的下限。公式裡是不管變異數多大，都加上 ε。",
+                "你把 ε 當成變異數的下限。公式裡不管變異數多大，都要加上 ε。",
             ),
         ),
         Mistake(
@@ -260,7 +277,7 @@ LAYER_NORM = Exercise(
                 "on paper E[x²] − E[x]² is the variance. On a computer two huge, nearly equal numbers "
                 "are subtracted when x is far from 0, and little is left that is right. "
                 "Subtract the mean first, then square.",
-                "在紙上，E[x²] − E[x]² 就是變異數。但在電腦裡，x 離 0 很遠時，等於拿兩個幾乎相等的大數"
+                "在紙上，E[x²] − E[x]² 就是變異數。但在電腦裡，x 離 0 很遠時，等於拿兩個幾乎一樣大的數"
                 "相減，剩下的位數幾乎都不對。請先減去平均，再平方。",
             ),
         ),
@@ -338,7 +355,7 @@ LAYER_NORM = Exercise(
             Text(
                 "right for one sequence, but dimension 1 is the last one only where there are two. "
                 "Counted from the end, the last is always -1.",
-                "單一序列時是對的，但只有兩個維度時，維度 1 才是最後一個。從後面數，最後一個永遠是 -1。",
+                "單一序列時是對的，但總共只有兩個維度，維度 1 才會是最後一個。從後面數，最後一個永遠是 -1。",
             ),
         ),
         Mistake(
@@ -436,6 +453,170 @@ LAYER_NORM = Exercise(
             ),
         ),
         Mistake(
+            "keepdim-forgotten-below",
+            _norm_without_keepdim_below,
+            Text(
+                "the mean keeps its last dimension, the variance has lost it: keepdim=True is needed in both.",
+                "平均留住了最後一個維度，變異數卻少了：兩邊都要加 keepdim=True。",
+            ),
+        ),
+        Mistake(
+            "over-everything-n-1",
+            lambda x, gamma, beta, eps: (x - x.mean()) / (x.var() + eps).sqrt() * gamma + beta,
+            Text(
+                "one mean and one variance for all numbers together: give mean and var the last dimension. "
+                "After that look at d − 1, by which torch.var divides.",
+                "全部的數共用一個平均和一個變異數：mean 和 var 要指定最後一個維度。"
+                "之後再看看 d − 1，那是 torch.var 預設除的數。",
+            ),
+        ),
+        Mistake(
+            "over-everything-n-1-eps-outside",
+            lambda x, gamma, beta, eps: (x - x.mean()) / (x.std() + eps) * gamma + beta,
+            Text(
+                "start with the dimension: x.mean() and x.std() run over all numbers together. Then two more "
+                "things: torch.std divides by d − 1, and ε stands outside the root.",
+                "先看維度：x.mean() 和 x.std() 是把全部的數算在一起。接著還有兩處："
+                "torch.std 除的是 d − 1，而且 ε 加在根號外面。",
+            ),
+        ),
+        Mistake(
+            "root-of-each-summand",
+            _norm(scale=lambda x, eps: x.std(-1, keepdim=True, correction=0) + eps**0.5),
+            Text(
+                "you take the roots of σ² and of ε and add them. The root of a sum is not the sum of the "
+                "roots: add first.",
+                "你把 σ² 和 ε 各自開根號再相加。和的平方根不等於平方根的和：要先相加。",
+            ),
+        ),
+        Mistake(
+            "eps-as-lower-limit-of-the-root",
+            _norm(scale=lambda x, eps: x.std(-1, keepdim=True, correction=0).clamp(min=eps)),
+            Text(
+                "you use ε as the smallest root allowed. In the formula it is added to the variance, always.",
+                "你把 ε 當成平方根的下限。公式裡不管多大，ε 都要加到變異數上。",
+            ),
+        ),
+        Mistake(
+            "not-divided",
+            _norm(scale=lambda x, eps: 1),
+            Text(
+                "the mean is subtracted, but nothing is divided: the variance does not become 1.",
+                "減了平均，但沒有除以任何東西：變異數不會變成 1。",
+            ),
+        ),
+        Mistake(
+            "parentheses-above",
+            lambda x, gamma, beta, eps: x - x.mean(-1, True) / _root(x, eps) * gamma + beta,
+            Text(
+                "only the mean is divided, not x − μ: division comes before subtraction, so the numerator "
+                "needs parentheses.",
+                "只有平均除到了，x − μ 並沒有：除法比減法先算，分子要加括號。",
+            ),
+        ),
+        Mistake(
+            "mean-subtracted-too-late",
+            lambda x, gamma, beta, eps: (x / _root(x, eps) - x.mean(-1, True)) * gamma + beta,
+            Text(
+                "x is divided, and the mean of the undivided x is subtracted afterwards. First subtract, "
+                "then divide what is left.",
+                "你先把 x 除了，再減去還沒除過的平均。應該先減，再把剩下的拿來除。",
+            ),
+        ),
+        Mistake(
+            "root-of-the-quotient",
+            _root_of_the_quotient,
+            Text(
+                "the root is drawn of the whole quotient, whose negative entries have none. It belongs to "
+                "the denominator alone.",
+                "你把整個商開了根號，負的數就開不出來。只有分母要開根號。",
+            ),
+        ),
+        Mistake(
+            "divided-by-the-length",
+            _norm(
+                scale=lambda x, eps: torch.linalg.vector_norm(
+                    x - x.mean(-1, keepdim=True), dim=-1, keepdim=True
+                )
+            ),
+            Text(
+                "you divide by the length of x − μ. Its square is the sum of the squares; the variance is "
+                "their mean. And ε is missing.",
+                "你除的是 x − μ 的長度。長度的平方是平方和，變異數卻是平方的平均。而且沒有用到 ε。",
+            ),
+        ),
+        Mistake(
+            "affine-first",
+            lambda x, gamma, beta, eps: F.layer_norm(x * gamma + beta, gamma.shape, eps=eps),
+            Text(
+                "γ and β come before the norm, which undoes much of what they did. They come after it.",
+                "γ 和 β 在正規化之前就用了，做的事又被正規化抵消掉一大半。應該放在正規化之後。",
+            ),
+        ),
+        Mistake(
+            "gamma-plus-one",
+            _norm(affine=lambda x_hat, gamma, beta: x_hat * (1 + gamma) + beta),
+            Text(
+                "you multiply by 1 + γ, as some models do that store γ − 1. Here γ itself is given.",
+                "你乘的是 1 + γ。有些模型存的是 γ − 1，才會這樣寫；這裡給的就是 γ。",
+            ),
+        ),
+        Mistake(
+            "gamma-by-matrix-product",
+            _norm_with_a_matrix_product,
+            Text(
+                "@ adds up the products of x̂ and γ to one number for each token. ⊙ goes entry by entry: *.",
+                "@ 會把 x̂ 和 γ 的乘積加總，每個標記只剩一個數。⊙ 是逐項相乘，要用 *。",
+            ),
+        ),
+        Mistake(
+            "n-1-and-no-gamma-beta",
+            _norm(
+                scale=lambda x, eps: (x.var(-1, keepdim=True) + eps).sqrt(),
+                affine=lambda x_hat, gamma, beta: x_hat,
+            ),
+            Text(
+                "γ and β are not used yet. And torch.var divides by d − 1; layer norm by d.",
+                "還沒用到 γ 和 β。而且 torch.var 除的是 d − 1，層正規化除的是 d。",
+            ),
+        ),
+        Mistake(
+            "eps-outside-and-no-gamma-beta",
+            _norm(
+                scale=lambda x, eps: x.std(-1, keepdim=True, correction=0) + eps,
+                affine=lambda x_hat, gamma, beta: x_hat,
+            ),
+            Text(
+                "γ and β are not used yet. And ε belongs under the root, to the variance.",
+                "還沒用到 γ 和 β。而且 ε 應該在根號裡，和變異數相加。",
+            ),
+        ),
+        Mistake(
+            "mean-minus-x",
+            lambda x, gamma, beta, eps: (x.mean(-1, True) - x) / _root(x, eps) * gamma + beta,
+            Text(
+                "you subtract x from the mean. It is the other way round: every x̂ has the wrong sign.",
+                "你用平均減 x，方向反了：每個 x̂ 的正負號都相反。",
+            ),
+        ),
+        Mistake(
+            "sum-for-the-mean",
+            _norm(centre=lambda x: x.sum(-1, keepdim=True)),
+            Text(
+                "you subtract the sum of the components. It is their mean.",
+                "你減的是分量的總和，應該減平均。",
+            ),
+        ),
+        Mistake(
+            "root-detached",
+            _norm(scale=lambda x, eps: _root(x, eps).detach()),
+            Text(
+                "the numbers are right, but the gradient treats the root as a constant: no detach(), item() "
+                "or no_grad() there.",
+                "數值是對的，但梯度把平方根當成常數了：這裡不要用 detach()、item() 或 no_grad()。",
+            ),
+        ),
+        Mistake(
             "statistics-detached",
             _norm_with_constants,
             Text(
@@ -469,12 +650,16 @@ def _layer_norm_gradient_cases():
     ]
 
 
-def _by_jacobian(x, grad_output, eps):
+def _jacobian(x, eps):
     d = x.numel()
     root = (x.var(correction=0) + eps).sqrt()
     x_hat = (x - x.mean()) / root
     eye = torch.eye(d, dtype=x.dtype)
-    return grad_output @ ((eye - 1 / d - torch.outer(x_hat, x_hat) / d) / root)
+    return (eye - 1 / d - torch.outer(x_hat, x_hat) / d) / root
+
+
+def _by_jacobian(x, grad_output, eps):
+    return grad_output @ _jacobian(x, eps)
 
 
 def _by_autograd(x, grad_output, eps):
@@ -506,6 +691,24 @@ def _other_x_hat(x_hat: Callable) -> Callable:
         return (g - g.mean() - h * (g * h).mean()) / s
 
     return answer
+
+
+def _other_product(product: Callable) -> Callable:
+    """The gradient with something else in the place of g · x̂, which is averaged."""
+
+    def answer(x, g, eps):
+        s = (x.var(correction=0) + eps).sqrt()
+        h = (x - x.mean()) / s
+        return (g - g.mean() - h * product(x, g, h).mean()) / s
+
+    return answer
+
+
+def _pieces(x, g, eps, combine: Callable):
+    """The three terms of the bracket and the root, put together in another way."""
+    s = (x.var(correction=0) + eps).sqrt()
+    h = (x - x.mean()) / s
+    return combine(g, g.mean(), h * (g * h).mean(), s)
 
 
 LAYER_NORM_GRADIENT = Exercise(
@@ -548,8 +751,10 @@ LAYER_NORM_GRADIENT = Exercise(
             "variance-term-missing",
             _gradient(lambda g, h: g - g.mean()),
             Text(
-                "the term that comes from the variance is missing: every entry of x moves the root below.",
-                "少了變異數帶來的那一項：x 的每個分量都會改變分母的根號。",
+                "the term that comes from the variance is missing: every entry of x moves the root below. (Is it "
+                "there, and 0? x̂ alone has the mean 0: multiply by grad_output first, then average.)",
+                "少了變異數帶來的那一項：x 的每個分量都會改變分母的根號。"
+                "（有寫，但算出來是 0？x̂ 自己的平均就是 0：要先和 grad_output 相乘，再取平均。）",
             ),
         ),
         Mistake(
@@ -666,7 +871,7 @@ LAYER_NORM_GRADIENT = Exercise(
             _gradient(lambda g, h: g + g.mean() + h * (g * h).mean()),
             Text(
                 "both terms are added. They take away what cannot be changed: subtract them.",
-                "兩項都用加的。這兩項是要扣掉改變不了的部分：應該用減的。",
+                "兩項你都用加的。這兩項要扣掉 LN 感覺不到的部分：應該用減的。",
             ),
         ),
         Mistake(
@@ -724,7 +929,7 @@ LAYER_NORM_GRADIENT = Exercise(
             Text(
                 "0 is the gradient of LN(x).sum(), whatever x is. Here the output's entries count "
                 "differently: grad_output says how much each.",
-                "0 是 LN(x).sum() 的梯度，x 是什麼都一樣。這裡輸出的每個分量輕重不同，"
+                "0 是 LN(x).sum() 的梯度，x 是什麼都一樣。這裡每個輸出分量的份量不同，"
                 "grad_output 說的就是各占多少。",
             ),
         ),
@@ -750,6 +955,147 @@ LAYER_NORM_GRADIENT = Exercise(
             Text(
                 "grad_output comes back unchanged, as if there were no norm.",
                 "grad_output 原封不動傳回來了，像是根本沒有正規化。",
+            ),
+        ),
+        Mistake(
+            "only-the-last-term-divided",
+            lambda x, g, eps: _pieces(x, g, eps, lambda a, b, c, s: a - b - c / s),
+            Text(
+                "only the last of the three terms is divided by the root. The bracket closes before the "
+                "division.",
+                "三項裡只有最後一項除以根號。應該把三項括起來再除。",
+            ),
+        ),
+        Mistake(
+            "only-the-first-term-divided",
+            lambda x, g, eps: _pieces(x, g, eps, lambda a, b, c, s: a / s - b - c),
+            Text(
+                "only grad_output is divided by the root; the two terms after it are not.",
+                "只有 grad_output 除以根號，後面兩項都沒有。",
+            ),
+        ),
+        Mistake(
+            "first-term-not-divided",
+            lambda x, g, eps: _pieces(x, g, eps, lambda a, b, c, s: a - (b + c) / s),
+            Text(
+                "grad_output itself is not divided by the root; the two terms after it are.",
+                "grad_output 本身沒有除以根號，只有後面兩項除了。",
+            ),
+        ),
+        Mistake(
+            "variance-term-not-divided",
+            lambda x, g, eps: _pieces(x, g, eps, lambda a, b, c, s: (a - b) / s - c),
+            Text(
+                "the term of the variance is not divided by the root; the other two are.",
+                "變異數那一項沒有除以根號，另外兩項除了。",
+            ),
+        ),
+        Mistake(
+            "products-not-averaged",
+            _gradient(lambda g, h: g - g.mean() - h * (g * h)),
+            Text(
+                "in the term of the variance the products grad_output · x̂ are averaged to one number, before "
+                "x̂ is multiplied by it.",
+                "變異數那一項，要先把 grad_output · x̂ 的乘積平均成一個數，再乘上 x̂。",
+            ),
+        ),
+        Mistake(
+            "two-not-cancelled",
+            _gradient(lambda g, h: g - g.mean() - 2 * h * (g * h).mean()),
+            Text(
+                "the term of the variance is twice too large: the 2 of the square cancels against the ½ of "
+                "the root.",
+                "變異數那一項大了一倍：平方微分出來的 2，會和根號微分出來的 ½ 約掉。",
+            ),
+        ),
+        Mistake(
+            "mean-of-x-subtracted",
+            lambda x, g, eps: _pieces(x, g, eps, lambda a, b, c, s: (a - x.mean() - c) / s),
+            Text(
+                "the mean of x is subtracted; it is the mean of grad_output.",
+                "你減的是 x 的平均，應該減 grad_output 的平均。",
+            ),
+        ),
+        Mistake(
+            "products-of-x",
+            _other_product(lambda x, g, h: x * h),
+            Text(
+                "you average x · x̂. What is averaged is grad_output · x̂.",
+                "你平均的是 x · x̂，應該是 grad_output · x̂。",
+            ),
+        ),
+        Mistake(
+            "jacobian-alone",
+            lambda x, g, eps: _jacobian(x, eps) + 0 * g,
+            Text(
+                "that is the whole Jacobian, d × d. Multiply it from the left by grad_output.",
+                "這是整個 d × d 的 Jacobian 矩陣。還要從左邊乘上 grad_output。",
+            ),
+        ),
+        Mistake(
+            "jacobian-entry-by-entry",
+            lambda x, g, eps: _jacobian(x, eps) * g,
+            Text(
+                "* multiplies the Jacobian entry by entry. The chain rule also adds up: grad_output @ Jacobian.",
+                "* 是逐項相乘。連鎖律還要加總：grad_output @ Jacobian 矩陣。",
+            ),
+        ),
+        Mistake(
+            "gradient-before-the-mean-product",
+            _gradient(lambda g, h: g - g.mean() - g * (g * h).mean()),
+            Text(
+                "in the term of the variance it is x̂ that stands before the mean, not grad_output.",
+                "變異數那一項，乘在平均外面的是 x̂，不是 grad_output。",
+            ),
+        ),
+        Mistake(
+            "x_hat-in-the-wrong-term",
+            _gradient(lambda g, h: g - h * g.mean() - (g * h).mean()),
+            Text(
+                "the x̂ before the mean stands in the wrong term: it belongs to the mean of grad_output · x̂.",
+                "外面的 x̂ 乘錯了項：它要乘的是 grad_output · x̂ 的平均。",
+            ),
+        ),
+        Mistake(
+            "norm-of-the-gradient",
+            lambda x, g, eps: F.layer_norm(g, g.shape, eps=eps) + 0 * x,
+            Text(
+                "you normalise grad_output. The way back is not the norm once more, but its derivative at x.",
+                "你把 grad_output 拿去正規化了。反向傳播不是再正規化一次，而是乘上它在 x 的導數。",
+            ),
+        ),
+        Mistake(
+            "variance-for-the-root",
+            _gradient(root=lambda x, eps: x.var(correction=0) + eps),
+            Text(
+                "you divide by σ² + ε, in x̂ as well. The root is missing.",
+                "你除的是 σ² + ε，連 x̂ 也是。少開了根號。",
+            ),
+        ),
+        Mistake(
+            "n-1-and-eps-missing",
+            _gradient(root=lambda x, eps: x.std()),
+            Text(
+                "x.std() alone is not the root s: torch.std divides by d − 1, and ε is not used.",
+                "只用 x.std() 不等於 s：torch.std 除的是 d − 1，而且沒有用到 ε。",
+            ),
+        ),
+        Mistake(
+            "n-1-and-eps-outside",
+            _gradient(root=lambda x, eps: x.std() + eps),
+            Text(
+                "two things about the root: torch.std divides by d − 1, and ε stands outside.",
+                "根號有兩個地方不對：torch.std 除的是 d − 1，而且 ε 加在根號外面。",
+            ),
+        ),
+        Mistake(
+            "eps-ignored-in-the-division",
+            lambda x, g, eps: _pieces(
+                x, g, eps, lambda a, b, c, s: (a - b - c) / x.std(correction=0)
+            ),
+            Text(
+                "x̂ is right, but the bracket is divided by σ alone. The root s holds ε here, too.",
+                "x̂ 對了，但括號除的只有 σ。這裡的 s 同樣含有 ε。",
             ),
         ),
         Mistake(
@@ -808,7 +1154,10 @@ _RESIDUAL_SLIPS = (
     (
         "norm-missing",
         lambda x, sublayer, norm: x + sublayer(x),
-        Text("norm is never called.", "沒有用到 norm。"),
+        Text(
+            "norm is never called, or what it returns is thrown away.",
+            "沒有用到 norm，或是沒有用到它傳回的結果。",
+        ),
     ),
     (
         "no-residual-norm-last",
@@ -837,7 +1186,10 @@ _RESIDUAL_SLIPS = (
     (
         "sublayer-missing",
         lambda x, sublayer, norm: norm(x),
-        Text("sublayer is never called.", "沒有用到 sublayer。"),
+        Text(
+            "sublayer is never called, or what it returns is thrown away.",
+            "沒有用到 sublayer，或是沒有用到它傳回的結果。",
+        ),
     ),
     (
         "sublayer-missing-but-x-added",
@@ -851,7 +1203,7 @@ _RESIDUAL_SLIPS = (
         lambda x, sublayer, norm: x + norm(sublayer(x)),
         Text(
             "your norm sees what the sublayer returns, before x is added. That is neither of the two.",
-            "你的 norm 作用在子層的輸出上，還沒加上 x。這兩種排法都不是這樣。",
+            "你把 norm 用在子層的輸出上，那時還沒加上 x。這兩種排法都不是這樣。",
         ),
     ),
     (
@@ -876,8 +1228,10 @@ _RESIDUAL_SLIPS = (
         "both-norms",
         lambda x, sublayer, norm: norm(x + sublayer(norm(x))),
         Text(
-            "norm is called twice, before the sublayer and after the sum. One of the two is meant.",
-            "norm 用了兩次，子層前一次，相加後又一次。只要其中一次。",
+            "norm is called twice, before the sublayer and after the sum. One of the two is meant. (The final "
+            "norm of a pre-norm stack comes once, after all its sublayers.)",
+            "norm 用了兩次，子層前一次，相加後又一次。只要其中一次。"
+            "（pre-norm 最後的正規化，是全部的子層都做完之後才用一次。）",
         ),
     ),
     (
@@ -934,6 +1288,55 @@ _RESIDUAL_SLIPS = (
         ),
     ),
     (
+        "x-alone",
+        lambda x, sublayer, norm: x,
+        Text(
+            "x comes back unchanged: neither sublayer nor norm is called.",
+            "x 原封不動傳回來了：sublayer 和 norm 都沒有用到。",
+        ),
+    ),
+    (
+        "no-residual-both-norms",
+        lambda x, sublayer, norm: norm(sublayer(norm(x))),
+        Text(
+            "the plus sign is missing, and norm is called twice, before and after the sublayer.",
+            "少了加號，而且 norm 在子層前後各用了一次。",
+        ),
+    ),
+    (
+        "change-and-sum-normed",
+        lambda x, sublayer, norm: norm(x + norm(sublayer(x))),
+        Text(
+            "norm is called on the sublayer's result, and once more on the sum. It is called once.",
+            "子層的結果正規化一次，相加之後又一次。norm 只要用一次。",
+        ),
+    ),
+    (
+        "norm-as-a-summand",
+        lambda x, sublayer, norm: x + norm(x) + sublayer(x),
+        Text(
+            "you add three things: x, norm(x) and sublayer(x). norm is no summand of its own; something "
+            "goes through it.",
+            "你把 x、norm(x)、sublayer(x) 三個加在一起。norm 不是另外加上去的一項，而是要讓某個東西通過它。",
+        ),
+    ),
+    (
+        "sum-and-its-norm",
+        lambda x, sublayer, norm: x + sublayer(x) + norm(x + sublayer(x)),
+        Text(
+            "the sum and the normalised sum are added. Only one of them is meant to go on.",
+            "你把相加的結果和它正規化之後的結果又加在一起。只要其中一個。",
+        ),
+    ),
+    (
+        "sublayer-last",
+        lambda x, sublayer, norm: sublayer(norm(x + sublayer(x))),
+        Text(
+            "the sublayer is called twice, the second time on the normalised sum.",
+            "子層用了兩次，第二次用在正規化之後的和上。",
+        ),
+    ),
+    (
         "sublayer-twice",
         lambda x, sublayer, norm: norm(x + sublayer(sublayer(x))),
         Text("the sublayer is called twice in a row.", "子層連續用了兩次。"),
@@ -977,6 +1380,19 @@ POST_NORM = Exercise(
             ),
         ),
         (
+            "change-detached",
+            lambda x, sublayer, norm: norm(x + sublayer(x).detach()),
+            Text(
+                "the numbers are right, but no gradient passes through the sublayer, so it could not learn.",
+                "數值是對的，但梯度過不了子層，子層就學不到東西。",
+            ),
+        ),
+        (
+            "x-twice",
+            lambda x, sublayer, norm: norm(2 * x + sublayer(x)),
+            Text("x is added twice.", "x 加了兩次。"),
+        ),
+        (
             "halved",
             lambda x, sublayer, norm: norm((x + sublayer(x)) / 2),
             Text(
@@ -1018,6 +1434,14 @@ PRE_NORM = Exercise(
                 "the numbers are right, but no gradient passes along the short cut: x is detached there. "
                 "That gradient is what the short cut is for.",
                 "數值是對的，但捷徑上的 x 斷開了計算圖，梯度過不去。捷徑就是為了讓梯度通過的。",
+            ),
+        ),
+        (
+            "change-detached",
+            lambda x, sublayer, norm: x + sublayer(norm(x)).detach(),
+            Text(
+                "the numbers are right, but no gradient passes through the sublayer, so it could not learn.",
+                "數值是對的，但梯度過不了子層，子層就學不到東西。",
             ),
         ),
         (
@@ -1095,7 +1519,7 @@ PENCIL_LAYER_NORM = Exercise(
             "mean-not-subtracted",
             3 * 9 / 2 + 1,
             "the mean is not subtracted from 9.",
-            "9 沒有先減去平均。",
+            "9：沒有先減去平均。",
         ),
         _number(
             "not-divided",
@@ -1120,6 +1544,36 @@ PENCIL_LAYER_NORM = Exercise(
             5.0,
             "γ and β have changed places (or 5 is your mean): γ multiplies, β is added.",
             "γ 和 β 對調了（或者你只算到平均 5）：γ 是乘的，β 是加的。",
+        ),
+        _number(
+            "over-the-sum-of-squares",
+            3 * 4 / 20 + 1,
+            "you divide by the sum of squares, 20. Make it a mean, and take the root.",
+            "你除的是平方和 20。要先平均，再開根號。",
+        ),
+        _number(
+            "divided-by-the-mean",
+            3 * 4 / 5 + 1,
+            "you divide by 5, the mean or the number of components. What divides is σ, the root of the variance.",
+            "你除的是 5，也就是平均或分量的個數。要除的是 σ，變異數的平方根。",
+        ),
+        _number(
+            "multiplied-by-the-root",
+            25.0,
+            "25 = 3 · 4 · 2 + 1: you multiply by σ. Divide by it.",
+            "25 = 3 · 4 · 2 + 1：你乘以 σ 了，應該用除的。",
+        ),
+        _number(
+            "not-normalised",
+            28.0,
+            "28 = 3 · 9 + 1 is γ x + β. Before that, x is normalised.",
+            "28 = 3 · 9 + 1 是 γ x + β。在這之前，要先把 x 正規化。",
+        ),
+        _number(
+            "sign",
+            -5.0,
+            "your x̂ has the wrong sign: 9 − 5, not 5 − 9.",
+            "你的 x̂ 正負號反了：是 9 − 5，不是 5 − 9。",
         ),
         _number(
             "another-component",
@@ -1191,6 +1645,30 @@ COUNT_PATHS = Exercise(
             "4 = 2² 是只有兩個子層時的路徑數。這裡有六個子層。",
         ),
         _number(
+            "one-of-six",
+            6.0,
+            "6 is the number of paths through exactly one sublayer (or of the sublayers). Here it is two.",
+            "6 是剛好經過一個子層的路徑數（或子層的個數）。這裡要經過兩個。",
+        ),
+        _number(
+            "at-least-two",
+            57.0,
+            "57 = 64 − 7 counts the paths through two sublayers or more. Exactly two are meant.",
+            "57 = 64 − 7 是經過兩個以上的路徑數。這裡要剛好兩個。",
+        ),
+        _number(
+            "two-of-five",
+            10.0,
+            "10 is two out of five. Here there are six sublayers.",
+            "10 是五個裡選兩個。這裡有六個子層。",
+        ),
+        _number(
+            "share",
+            15 / 64,
+            "15/64 is their share of all paths. Asked for is their number.",
+            "15/64 是它們占全部路徑的比例。題目問的是有幾條。",
+        ),
+        _number(
             "three-of-six",
             20.0,
             "20 is the number of paths through three of the six.",
@@ -1219,8 +1697,9 @@ DIRECT_PATH = Exercise(
         _number(
             "variance-for-its-root",
             2.0**-8,
-            "you divide by the variance 2 each time. The norm divides by its root.",
-            "你每次都除以變異數 2。norm 除的是它的平方根。",
+            "1/256 = 2⁻⁸: you divide by the variance 2 each time, where the norm divides by its root (or you "
+            "count sixteen norms, not eight).",
+            "1/256 = 2⁻⁸：你每次都除以變異數 2，但 norm 除的是它的平方根（或是你算了十六個 norm，不是八個）。",
         ),
         _number(
             "once-only",
@@ -1259,6 +1738,32 @@ DIRECT_PATH = Exercise(
             0.125,
             "1/8 is 2 to the power −3. Which power of √2 do eight norms make?",
             "1/8 是 2 的 −3 次方。八個 norm 是 √2 的幾次方？",
+        ),
+        _number(
+            "root-of-eight",
+            1 / math.sqrt(8),
+            "you divide by √8 once. Each of the eight norms divides by the root of its own variance, 2.",
+            "你只除了一次 √8。八個 norm 各自除以自己那個變異數 2 的平方根。",
+        ),
+        _number(
+            "one-ninth",
+            1 / 9,
+            "1/9: you let the variances add up to 9, as in pre-norm, and took no root. Post-norm brings the "
+            "variance back to 1 after each sublayer.",
+            "1/9：你像 pre-norm 那樣讓變異數一路加到 9，也沒有開根號。post-norm 每過一個子層，變異數就回到 1。",
+        ),
+        _number(
+            "half",
+            0.5,
+            "1/2 is what two norms make of it (or one that divides by the variance). There are eight, and "
+            "each divides by the root.",
+            "1/2 是兩個 norm 之後剩下的（或是一個 norm 除以變異數）。總共有八個，每個除的是平方根。",
+        ),
+        _number(
+            "inverse-without-root",
+            256.0,
+            "256 = 2⁸ is a double slip: the norm divides, and what it divides by is the root of 2.",
+            "256 = 2⁸ 有兩個地方不對：norm 是除的，而且除的是 2 的平方根。",
         ),
         _number(
             "inverse",

@@ -88,8 +88,9 @@ PENCIL_CAUSAL = Exercise(
         _number(
             "uniform",
             1 / 3,
-            "1/3 would be right for three equal scores. These differ.",
-            "三個分數都一樣時才是 1/3。這裡的分數不同。",
+            "1/3 would be right for three equal scores; these differ. Or is it ln 2 / ln 8? "
+            "First comes exp.",
+            "三個分數都一樣時才是 1/3，這裡的分數不同。還是你算的是 ln 2 / ln 8？要先取 exp。",
         ),
         _number(
             "first-token-sees-itself",
@@ -97,13 +98,44 @@ PENCIL_CAUSAL = Exercise(
             "1 is what the first token gives itself. The row asked for belongs to the third query.",
             "1 是第一個標記看自己的權重。題目問的是第三個查詢那一列。",
         ),
+        _number(
+            "sum-alone",
+            8,
+            "8 is the sum 2 + 1 + 5. Which part of it belongs to the first key?",
+            "8 是總和 2 + 1 + 5。其中屬於第一個鍵的占多少？",
+        ),
+        _number(
+            "score-itself",
+            math.log(2),
+            "ln 2 is the score. The weight comes from exp of it, divided by a sum.",
+            "ln 2 是分數。權重要先取 exp，再除以總和。",
+        ),
+        _number(
+            "scores-as-weights-with-the-future",
+            math.log(2) / math.log(90),
+            "you have divided the scores themselves, and the fourth key, which lies in the "
+            "future, is in the sum. First hide it, then take exp.",
+            "你直接拿分數相除，而且把未來的第四個鍵也加進去了。先遮住它，再取 exp。",
+        ),
+        _number(
+            "exp-twice",
+            math.exp(2) / (math.exp(2) + math.exp(1) + math.exp(5)),
+            "exp has been taken twice: exp(ln 2) is 2 already.",
+            "你取了兩次 exp：exp(ln 2) 就已經是 2 了。",
+        ),
+        _number(
+            "percent",
+            25,
+            "25 % is right, but as a number it is written 0.25.",
+            "25% 沒錯，但寫成數字是 0.25。",
+        ),
     ),
 )
 
 PENCIL_CACHED_PAIRS = Exercise(
     name="pencil-cached-pairs",
     chapter=8,
-    title=Text("Pairs with a cache", "有快取時數配對"),
+    title=Text("Pairs with a cache", "快取裡的配對數"),
     difficulty=1,
     minutes=3,
     reference=lambda: 18,
@@ -132,7 +164,7 @@ PENCIL_CACHED_PAIRS = Exercise(
             "no-mask",
             21,
             "21 = 3 · 7 is the whole mask. Some of these pairs look ahead.",
-            "21 = 3 · 7 是整個遮罩的格數。其中有幾格是往後偷看。",
+            "21 = 3 · 7 是整個遮罩的格數。其中有些格是在偷看後面。",
         ),
         _number(
             "hidden-pairs",
@@ -164,6 +196,39 @@ PENCIL_CACHED_PAIRS = Exercise(
             7,
             "7 are the keys of the last word. The two before it ask as well.",
             "7 只是最後一個詞看得到的鍵。它前面的兩個新詞也要問。",
+        ),
+        _number(
+            "one-row-too-many",
+            22,
+            "22 = 4 + 5 + 6 + 7 has four rows. Only the three new words ask; what does the first "
+            "of them see?",
+            "22 = 4 + 5 + 6 + 7 有四列。會問的只有三個新詞；第一個新詞看得到幾個鍵？",
+        ),
+        _number(
+            "one-word-forgotten",
+            11,
+            "11 = 5 + 6: the third of the new words asks as well.",
+            "11 = 5 + 6：第三個新詞也要問。",
+        ),
+        _number(
+            "old-words-only",
+            10,
+            "10 = 1 + 2 + 3 + 4 are the pairs among the old words. Those no longer ask: the "
+            "queries are the new ones.",
+            "10 = 1 + 2 + 3 + 4 是舊詞彼此的配對。舊詞已經不問了：查詢是新詞。",
+        ),
+        _number(
+            "new-square",
+            9,
+            "9 = 3 · 3 are all pairs among the new words, also those that look ahead; and the "
+            "cache is missing.",
+            "9 = 3 · 3 是新詞彼此的所有配對，連往後看的也算了，而且漏了快取。",
+        ),
+        _number(
+            "first-row-only",
+            5,
+            "5 are the keys of the first new word. The two after it ask as well.",
+            "5 只是第一個新詞看得到的鍵。它後面的兩個新詞也要問。",
         ),
     ),
 )
@@ -214,6 +279,12 @@ def _first_row_is_start(targets, bos_id):
 
 def _overwritten(targets, bos_id):
     return torch.cat([_start_column(targets, bos_id), targets[:, 1:]], dim=1)
+
+
+def _first_entry_is_start(targets, bos_id):
+    changed = targets.clone()
+    changed[0, 0] = bos_id
+    return changed
 
 
 def _zeros_then_targets(targets, bos_id):
@@ -308,7 +379,7 @@ SHIFT_RIGHT = Exercise(
             lambda targets, bos_id: F.pad(targets[:-1], (0, 0, 1, 0), value=bos_id),
             "you have shifted along the batch: each sentence got the words of the one before it. "
             "The places of a sentence are dimension 1.",
-            "你沿著批次的方向移了：每個句子拿到的是上一個句子的詞。句子裡的位置是第 1 個維度。",
+            "你沿著批次的方向移了：每個句子拿到的是上一個句子的詞。句子裡的位置是維度 1（從 0 數起）。",
         ),
         _mistake(
             "first-row",
@@ -369,6 +440,64 @@ SHIFT_RIGHT = Exercise(
             "every place holds the start token. Only the first should; the others hold the words "
             "before.",
             "每一格都是起始標記。只有第一格才是，其他的要放前一個詞。",
+        ),
+        _mistake(
+            "only-the-first-entry",
+            _first_entry_is_start,
+            "only one number has changed: the very first of the batch. Every sentence gets a "
+            "start token, and all its words move one place to the right.",
+            "你只改了整個批次的第一個數。每個句子都要有起始標記，而且所有的詞都要往右移一格。",
+        ),
+        _mistake(
+            "one-start-token-for-all",
+            lambda targets, bos_id: torch.cat([torch.tensor([[bos_id]]), targets[:, :-1]], dim=1),
+            "right for one sentence, but every sentence of the batch needs a start token: a "
+            "column with as many rows as there are sentences.",
+            "只有一個句子時是對的，但批次裡每個句子都要有起始標記：要的是一行，列數等於句子數。",
+        ),
+        _mistake(
+            "joined-below",
+            lambda targets, bos_id: torch.cat([_start_column(targets, bos_id), targets[:, :-1]]),
+            "torch.cat joins along dimension 0 unless told otherwise. The places of a sentence "
+            "are dimension 1.",
+            "torch.cat 沒有指定 dim 時，會沿著維度 0 接。句子裡的位置是維度 1。",
+        ),
+        _mistake(
+            "shifted-left-with-zero",
+            lambda targets, bos_id: F.pad(targets[:, 1:], (0, 1)),
+            "shifted the wrong way, and filled with 0: the input at each place is now the word "
+            "after the target, and bos_id is not used.",
+            "移錯方向，還用 0 補滿：每個位置的輸入變成目標的下一個詞，bos_id 也沒有用到。",
+        ),
+        _mistake(
+            "through-all-sentences",
+            lambda targets, bos_id: F.pad(targets.flatten()[:-1], (1, 0), value=bos_id).view_as(
+                targets
+            ),
+            "all sentences have been shifted as if they were one: the last word of each comes "
+            "first in the next. Each sentence begins with a start token of its own.",
+            "你把所有句子當成一整串來移：每句的最後一個詞跑到下一句的開頭了。"
+            "每個句子都要用自己的起始標記開頭。",
+        ),
+        _mistake(
+            "rolled-along-the-batch",
+            lambda targets, bos_id: targets.roll(1, dims=0),
+            "roll along dimension 0 exchanges the sentences. The places of a sentence are "
+            "dimension 1; and what comes round to the front is to be the start token.",
+            "沿著維度 0 做 roll，是把句子對調。句子裡的位置是維度 1；"
+            "而且繞到最前面的要換成起始標記。",
+        ),
+        _mistake(
+            "two-start-tokens",
+            lambda targets, bos_id: F.pad(targets[:, :-1], (2, 0), value=bos_id),
+            "two start tokens stand in front, and the result is one place too long. One is enough.",
+            "前面有兩個起始標記，長了一格。一個就夠了。",
+        ),
+        _mistake(
+            "values-shifted",
+            lambda targets, bos_id: targets - 1,
+            "the numbers have become smaller by 1. It is the places that shift, not the values.",
+            "每個數都減了 1。要移的是位置，不是數值。",
         ),
     ),
 )
@@ -553,6 +682,43 @@ CAUSAL_MASK = Exercise(
             "(n_q, n_k); it broadcasts by itself.",
             "內容對了，但前面多了批次和頭的維度。要的形狀是 (n_q, n_k)，它自己就會廣播。",
         ),
+        _mistake(
+            "no-column",
+            lambda n_q, n_k: torch.arange(n_k) <= torch.arange(n_k - n_q, n_k),
+            "two rows are compared entry by entry. Turn the queries' positions into a column "
+            "with [:, None]; then each is compared with every key.",
+            "你把兩列逐項相比了。用 [:, None] 把查詢的位置變成一行，才會每個查詢和每個鍵都比。",
+        ),
+        _mistake(
+            "nothing-allowed",
+            lambda n_q, n_k: ~_ones(n_q, n_k),
+            "every entry is False: nobody sees anything. True = may attend.",
+            "每一格都是 False：誰都看不到。True 代表可以關注。",
+        ),
+        _mistake(
+            "additive-top-left",
+            lambda n_q, n_k: torch.full((n_q, n_k), -torch.inf).triu(1),
+            "these are numbers to be added, and the triangle sits top left. Here a Boolean mask "
+            "is asked for, True = may attend, and the queries are the last positions.",
+            "這是要加到分數上的數，而且三角形靠在左上角。這一題要的是布林遮罩（True＝可以關注），"
+            "查詢是最後面的位置。",
+        ),
+        _mistake(
+            "additive-with-the-smallest-number",
+            lambda n_q, n_k: torch.zeros(n_q, n_k).masked_fill(
+                ~causal_mask(n_q, n_k), torch.finfo(torch.float32).min
+            ),
+            "these are numbers to be added, 0 and the smallest float32. Here a Boolean mask is "
+            "asked for: True = may attend.",
+            "這是要加到分數上的數（0 和 float32 最小的數）。這一題要的是布林遮罩：True＝可以關注。",
+        ),
+        _mistake(
+            "mirrored",
+            lambda n_q, n_k: causal_mask(n_q, n_k).flip(1),
+            "the triangle is mirrored left to right: the keys stand in order, the oldest in the "
+            "first column.",
+            "三角形左右顛倒了：鍵照順序排，最舊的在第一行。",
+        ),
     ),
 )
 
@@ -566,10 +732,10 @@ def padding_mask(token_ids, pad_id):
 def _padding_cases():
     right = torch.tensor([[7, 8, 9, 0, 0], [7, 5, 9, 5, 0]])
     return [
-        Case(Text("padding on the right", "填補在右邊"), (right, 0)),
-        Case(Text("padding on the left", "填補在左邊"), (right.flip(1), 0)),
+        Case(Text("padding on the right", "填充在右邊"), (right, 0)),
+        Case(Text("padding on the left", "填充在左邊"), (right.flip(1), 0)),
         Case(
-            Text("padding with a number amid the others", "填補的編號夾在其他編號中間"),
+            Text("padding with a number amid the others", "填充的編號夾在其他編號中間"),
             (torch.tensor([[3, 9, 2, 5], [1, 0, 5, 5], [8, 4, 6, 7]]), 5),
         ),
         Case(
@@ -577,7 +743,7 @@ def _padding_cases():
             (torch.tensor([[4, 1, 1], [4, 6, 1], [4, 6, 0]]), 1),
         ),
         Case(
-            Text("padding with number −1", "填補的編號是 −1"), (torch.tensor([[3, 0, -1, -1]]), -1)
+            Text("padding with number −1", "填充的編號是 −1"), (torch.tensor([[3, 0, -1, -1]]), -1)
         ),
     ]
 
@@ -607,7 +773,7 @@ def _padding_by_loops(token_ids, pad_id):
 PADDING_MASK = Exercise(
     name="padding-mask",
     chapter=8,
-    title=Text("The padding mask", "填補遮罩"),
+    title=Text("The padding mask", "填充遮罩"),
     difficulty=1,
     minutes=5,
     reference=padding_mask,
@@ -624,7 +790,7 @@ PADDING_MASK = Exercise(
             lambda token_ids, pad_id: ~padding_mask(token_ids, pad_id),
             "inverted: True stands on the padding. In this book True = may attend "
             "(nn.MultiheadAttention's key_padding_mask has it the other way round).",
-            "真假顛倒了：填補的地方是 True。本書的慣例是 True＝可以關注"
+            "真假顛倒了：填充的地方是 True。本書的慣例是 True＝可以關注"
             "（nn.MultiheadAttention 的 key_padding_mask 剛好相反）。",
         ),
         _mistake(
@@ -632,7 +798,7 @@ PADDING_MASK = Exercise(
             lambda token_ids, pad_id: _real(token_ids, pad_id)[:, None, :, None],
             "this hides the rows of padding queries, and every key stays visible. It is the keys, "
             "the last dimension, that must be hidden.",
-            "這樣遮住的是填補的查詢那幾列，所有的鍵都還看得到。要遮的是鍵，也就是最後一個維度。",
+            "這樣遮住的是填充的查詢那幾列，所有的鍵都還看得到。要遮的是鍵，也就是最後一個維度。",
         ),
         _mistake(
             "rows-and-columns",
@@ -685,42 +851,42 @@ PADDING_MASK = Exercise(
             "pad-is-zero",
             lambda token_ids, pad_id: (token_ids != 0)[:, None, None, :],
             "0 is taken for padding, whatever pad_id is: the argument is not used.",
-            "不管 pad_id 是多少，你都把 0 當成填補：這個參數沒有用到。",
+            "不管 pad_id 是多少，你都把 0 當成填充：這個參數沒有用到。",
         ),
         _mistake(
             "larger-than-pad",
             lambda token_ids, pad_id: (token_ids > pad_id)[:, None, None, :],
             "you compare with >, so tokens with numbers below pad_id are hidden as well. Padding "
             "need not be the smallest number.",
-            "你用了 >，編號比 pad_id 小的標記也遮住了。填補的編號不一定最小。",
+            "你用了 >，編號比 pad_id 小的標記也遮住了。填充的編號不一定最小。",
         ),
         _mistake(
             "at-least-pad",
             lambda token_ids, pad_id: (token_ids >= pad_id)[:, None, None, :],
             "you compare with >=, so the padding itself stays visible. Which comparison says “is "
             "not padding”?",
-            "你用了 >=，填補本身反而還看得到。要說「不是填補」，該用哪個比較？",
+            "你用了 >=，填充本身反而還看得到。要說「不是填充」，該用哪個比較？",
         ),
         _mistake(
             "up-to-the-length",
             _up_to_length,
             "right where the padding is on the right. You count the real tokens and allow the first "
             "so many; with padding on the left these are the wrong ones.",
-            "填補在右邊時是對的。你數了真正的標記有幾個，再開放最前面那幾格；填補在左邊時就開錯了。",
+            "填充在右邊時是對的。你數了真正的標記有幾個，再開放最前面那幾格；填充在左邊時就開錯了。",
         ),
         _mistake(
             "until-the-first-padding",
             _until_first_padding,
             "everything after the first padding is hidden, real tokens as well. With padding on the "
             "left nothing is left.",
-            "第一個填補之後全都遮住了，連真正的標記也是。填補在左邊時就什麼都不剩了。",
+            "第一個填充之後全都遮住了，連真正的標記也是。填充在左邊時就什麼都不剩了。",
         ),
         _mistake(
             "causal-too",
             _padding_and_causal,
             "the causal mask is in it already. Here only the padding is to be hidden; the two are "
             "combined later, with &.",
-            "你把因果遮罩也放進去了。這一題只要遮填補；兩個遮罩之後再用 & 合起來。",
+            "你把因果遮罩也放進去了。這一題只要遮填充；兩個遮罩之後再用 & 合起來。",
         ),
         _mistake(
             "additive",
@@ -743,7 +909,7 @@ PADDING_MASK = Exercise(
             lambda token_ids, pad_id: token_ids[:, None, None, :],
             "the shape is right, but these are the ids themselves. Which of them are padding? A "
             "comparison with pad_id says so.",
-            "形狀對了，但裡面還是編號本身。哪些是填補？和 pad_id 比較就知道。",
+            "形狀對了，但裡面還是編號本身。哪些是填充？和 pad_id 比較就知道。",
         ),
         _mistake(
             "inverted-two-dimensions",
@@ -756,7 +922,53 @@ PADDING_MASK = Exercise(
             "everything-allowed",
             lambda token_ids, pad_id: torch.ones_like(token_ids).bool()[:, None, None, :],
             "every key is visible, the padding too.",
-            "每個鍵都看得到，填補也是。",
+            "每個鍵都看得到，填充也是。",
+        ),
+        _mistake(
+            "inverted-three-dimensions",
+            lambda token_ids, pad_id: (token_ids == pad_id)[:, None, :],
+            "inverted, and (batch, 1, n): True should stand on the real tokens, and one more "
+            "dimension of size 1 is missing.",
+            "真假顛倒了，形狀也只有 (batch, 1, n)：真正的標記才是 True，而且還少一個大小為 1 "
+            "的維度。",
+        ),
+        _mistake(
+            "smaller-than-pad",
+            lambda token_ids, pad_id: (token_ids < pad_id)[:, None, None, :],
+            "you compare with <, so tokens with numbers above pad_id are hidden. Padding need "
+            "not be the largest number.",
+            "你用了 <，編號比 pad_id 大的標記都遮住了。填充的編號不一定最大。",
+        ),
+        _mistake(
+            "lengths",
+            lambda token_ids, pad_id: _real(token_ids, pad_id).sum(1),
+            "these are the numbers of real tokens in each sentence. Asked for is, for every "
+            "place, whether a real token stands there.",
+            "這是每個句子有幾個真正的標記。題目要的是：每個位置上，是不是真正的標記。",
+        ),
+        _mistake(
+            "is-not",
+            lambda token_ids, pad_id: token_ids is not pad_id,
+            "“is not” asks whether two Python objects are the same one, and gives a single "
+            "answer. Entry by entry compares !=.",
+            "is not 問的是兩個 Python 物件是不是同一個，只會有一個答案。要逐項比較的話，!= 才行。",
+        ),
+        _mistake(
+            "batch-last",
+            lambda token_ids, pad_id: _real(token_ids, pad_id).T[:, None, None, :],
+            "batch and places are exchanged: (n, 1, 1, batch). The batch comes first, the keys "
+            "last.",
+            "批次和位置對調了：(n, 1, 1, batch)。批次要在最前面，鍵在最後面。",
+        ),
+        _mistake(
+            "rows-and-columns-three-dimensions",
+            lambda token_ids, pad_id: (
+                _real(token_ids, pad_id)[:, None, :] & _real(token_ids, pad_id)[:, :, None]
+            ),
+            "(batch, n, n), with the query rows hidden as well. Only keys are to be hidden, the "
+            "same for every query: (batch, 1, 1, n).",
+            "形狀是 (batch, n, n)，連查詢的列也遮了。要遮的只有鍵，而且每個查詢都一樣：(batch, "
+            "1, 1, n)。",
         ),
     ),
 )
@@ -779,7 +991,7 @@ def _masked_cases():
         Case(Text("a causal mask", "因果遮罩"), (randn(4, 4), masks.causal_mask(4))),
         Case(BATCH_AND_HEADS, (randn(2, 3, 4, 6), masks.causal_mask(4, 6))),
         Case(
-            Text("a padding mask", "填補遮罩"),
+            Text("a padding mask", "填充遮罩"),
             (randn(2, 3, 4, 5), real[:, None, None, :]),
         ),
         Case(LARGE_SCORES, (1000 * (large + large.sign()), masks.causal_mask(4))),
@@ -841,8 +1053,23 @@ def _minus_allowed_maximum(scores, mask):
     return shifted.masked_fill(~mask, 0)
 
 
+def _minus_maximum(scores, mask):
+    return scores - scores.amax(-1, keepdim=True)
+
+
 def _safe_division(e, total):
     return e / total.masked_fill(total == 0, 1)
+
+
+def _exp_times_mask(scores, mask):
+    e = scores.exp() * mask
+    return e / (e.sum(-1, keepdim=True) + 1e-9)
+
+
+def _indexed_by_mask(scores, mask):
+    hidden = scores.clone()
+    hidden[~mask] = -torch.inf
+    return hidden.softmax(-1)
 
 
 def _unmasked(scores, mask):
@@ -924,7 +1151,7 @@ MASKED_SOFTMAX = Exercise(
             "inverted: masked_fill fills where its mask is True, and here True = may attend. "
             "(nan_to_num has only hidden the rows that lost everything.)",
             "真假顛倒了：masked_fill 填的是 True 的地方，但這裡 True 代表可以關注。"
-            "（nan_to_num 只是把全部遮光的列蓋住。）",
+            "（nan_to_num 只是掩蓋了整列都遮住的問題。）",
         ),
         _mistake(
             "without-effect",
@@ -1062,15 +1289,112 @@ MASKED_SOFTMAX = Exercise(
             "these are the logarithms of the weights. One exp is missing.",
             "這些是權重的對數，還差一個 exp。",
         ),
+        _mistake(
+            "indexed-by-the-mask",
+            _indexed_by_mask,
+            "right where the mask has the shape of the scores. An index such as scores[~mask] "
+            "does not broadcast; masked_fill and torch.where do.",
+            "遮罩和分數形狀相同時是對的。scores[~mask] 這種索引不會廣播，masked_fill 和 "
+            "torch.where 才會。",
+        ),
+        _mistake(
+            "indexed-by-the-mask-and-cleaned",
+            lambda scores, mask: _indexed_by_mask(scores, mask).nan_to_num(0.0),
+            "the blind row is right, but scores[~mask] needs a mask of the very shape of the "
+            "scores. "
+            "masked_fill and torch.where broadcast it.",
+            "什麼都不能看的列是對的，但 scores[~mask] 要求遮罩和分數的形狀一模一樣。"
+            "masked_fill 和 torch.where 才會廣播。",
+        ),
+        _mistake(
+            "inverted-and-added",
+            _softmax_variant(lambda s, m: s + m * -1e9),
+            "inverted: −10⁹ is added where the mask is True, and here True = may attend.",
+            "真假顛倒了：你在遮罩是 True 的地方加了 −10⁹，但這裡 True 代表可以關注。",
+        ),
+        _mistake(
+            "plus-infinity",
+            _softmax_variant(_filled(torch.inf)),
+            "a hidden key gets score +∞. Its exp should be 0: mind the sign.",
+            "遮住的鍵，分數成了 +∞。它取 exp 之後應該是 0：注意正負號。",
+        ),
+        _mistake(
+            "epsilon-in-the-sum",
+            _by_exp(_minus_allowed_maximum, lambda e, total: e / (total + 1e-6)),
+            "a small number is added to the sum, to keep it from 0; so no row sums to exactly 1. "
+            "Treat the row that allows nothing by itself.",
+            "你為了避免除以 0，在總和上加了一個很小的數，結果每一列加起來都不是剛好 1。"
+            "什麼都不能看的列，要另外處理。",
+        ),
+        _mistake(
+            "maximum-of-all",
+            _by_exp(_minus_maximum, lambda e, total: e / (total + 1e-9)),
+            "the maximum that you subtract runs over the hidden keys too. Where a hidden score "
+            "is far larger, exp of all the allowed ones becomes 0. Hide first.",
+            "你減去的最大值，連遮住的鍵也算了。遮住的分數大得多時，允許的分數取 exp 全變成 0。"
+            "要先遮住。",
+        ),
+        _mistake(
+            "overflow-with-epsilon",
+            _exp_times_mask,
+            "exp is taken of the scores as they are: it overflows for large ones, and far below "
+            "0 it becomes 0 everywhere. Subtract the row's largest allowed score first.",
+            "你直接對分數取 exp：分數一大就溢位，遠低於 0 時又全變成 0。"
+            "先減去每一列允許的最大分數。",
+        ),
+        _mistake(
+            "filled-with-minus-100",
+            _softmax_variant(_filled(-100.0), _zeroed),
+            "−100 hides nothing where the allowed scores lie below it, and large scores do. What "
+            "is below every score?",
+            "允許的分數比 −100 還低時，−100 就遮不住了；大的分數很容易這樣。什麼數比任何分數都小？",
+        ),
+        _mistake(
+            "filled-just-below",
+            _softmax_variant(lambda s, m: s.masked_fill(~m, s.min().item() - 1), _zeroed),
+            "a hidden key gets a score just below all others, and in the softmax that still is a "
+            "weight. Only with −∞ it is exactly 0.",
+            "遮住的鍵，分數只比其他的低一點，在 softmax 裡還是有權重。要 −∞ 才會剛好是 0。",
+        ),
+        _mistake(
+            "always-causal",
+            lambda scores, mask: masked_softmax(scores, masks.causal_mask(*scores.shape[-2:])),
+            "you always use a causal mask; the argument mask is not used.",
+            "你用的一直是因果遮罩，mask 這個參數沒有用到。",
+        ),
+        _mistake(
+            "dimension-1",
+            _softmax_variant(finish=_clean, dim=1),
+            "right for a matrix, but with batch and heads dimension 1 is no longer that of the "
+            "keys. Counted from the end it is always -1.",
+            "只有一個矩陣時是對的，但有批次和頭時，維度 1 就不是鍵的維度了。從後面數，鍵永遠是 "
+            "-1。",
+        ),
+        _mistake(
+            "dimension-0",
+            _softmax_variant(finish=_clean, dim=0),
+            "the softmax runs along dimension 0: over the queries, or over the batch. The keys "
+            "are the last dimension, -1.",
+            "你的 softmax 沿著維度 0 做了：那是查詢，或是批次。鍵是最後一個維度，也就是 -1。",
+        ),
+        _mistake(
+            "masked-scores-with-a-number",
+            lambda scores, mask: scores + (~mask).to(scores.dtype) * -1e9,
+            "these are scores with −10⁹ added to the hidden ones. The softmax is still to come.",
+            "這是分數，遮住的加了 −10⁹，還沒做 softmax。",
+        ),
     ),
 )
 
 # --- cross-attention ----------------------------------------------------------------------
 
 
-def cross_attention(x_dec, x_enc, W_Q, W_K, W_V):
-    q, k, v = x_dec @ W_Q, x_enc @ W_K, x_enc @ W_V
+def _attend(q, k, v):
     return (q @ k.mT / math.sqrt(q.size(-1))).softmax(-1) @ v
+
+
+def cross_attention(x_dec, x_enc, W_Q, W_K, W_V):
+    return _attend(x_dec @ W_Q, x_enc @ W_K, x_enc @ W_V)
 
 
 def _cross_cases():
@@ -1184,21 +1508,17 @@ CROSS_ATTENTION = Exercise(
         ),
         _mistake(
             "keys-from-the-decoder",
-            lambda x_dec, x_enc, W_Q, W_K, W_V: attention.scaled_dot_product_attention(
-                x_dec @ W_Q, x_dec @ W_K, x_enc @ W_V
-            )[0],
+            lambda x_dec, x_enc, W_Q, W_K, W_V: _attend(x_dec @ W_Q, x_dec @ W_K, x_enc @ W_V),
             "your keys come from the decoder, only the values from the encoder. It fits only where "
             "both are of the same length.",
             "你的鍵來自解碼器，只有值來自編碼器。兩邊一樣長時才對得上。",
         ),
         _mistake(
             "values-from-the-decoder",
-            lambda x_dec, x_enc, W_Q, W_K, W_V: attention.scaled_dot_product_attention(
-                x_dec @ W_Q, x_enc @ W_K, x_dec @ W_V
-            )[0],
+            lambda x_dec, x_enc, W_Q, W_K, W_V: _attend(x_dec @ W_Q, x_enc @ W_K, x_dec @ W_V),
             "your values come from the decoder: the source is searched, but nothing of it arrives. "
             "It fits only where both are of the same length.",
-            "你的值來自解碼器：找是在來源裡找，卻什麼都沒拿回來。兩邊一樣長時才對得上。",
+            "你的值來自解碼器：雖然是在來源裡找，卻什麼都沒拿回來。兩邊一樣長時才對得上。",
         ),
         _mistake(
             "both",
@@ -1244,7 +1564,7 @@ CROSS_ATTENTION = Exercise(
             "d_model",
             _cross_variant(scale=lambda x, k, v: x.size(-1) ** -0.5),
             "divided by √d_model. The dot product adds d_k terms: take the length of a query.",
-            "你除的是 √d_model。內積加的是 d_k 項：要用查詢的長度。",
+            "你除的是 √d_model。內積只加了 d_k 項：要用查詢的長度。",
         ),
         _mistake(
             "d_v",
@@ -1281,17 +1601,13 @@ CROSS_ATTENTION = Exercise(
         ),
         _mistake(
             "values-not-projected",
-            lambda x_dec, x_enc, W_Q, W_K, W_V: attention.scaled_dot_product_attention(
-                x_dec @ W_Q, x_enc @ W_K, x_enc
-            )[0],
+            lambda x_dec, x_enc, W_Q, W_K, W_V: _attend(x_dec @ W_Q, x_enc @ W_K, x_enc),
             "your values are x_enc itself: W_V is not used.",
             "你的值就是 x_enc 本身：W_V 沒有用到。",
         ),
         _mistake(
             "keys-not-projected",
-            lambda x_dec, x_enc, W_Q, W_K, W_V: attention.scaled_dot_product_attention(
-                x_dec @ W_Q, x_enc, x_enc @ W_V
-            )[0],
+            lambda x_dec, x_enc, W_Q, W_K, W_V: _attend(x_dec @ W_Q, x_enc, x_enc @ W_V),
             "your keys are x_enc itself: W_K is not used. It fits only where W_Q is square.",
             "你的鍵就是 x_enc 本身：W_K 沒有用到。W_Q 是方陣時才對得上。",
         ),
@@ -1371,6 +1687,82 @@ CROSS_ATTENTION = Exercise(
             "x_dec is added to the result where the shapes allow it. The residual connection comes "
             "later; it is not part of the attention.",
             "形狀剛好對得上時，你把 x_dec 加到結果裡了。殘差連接是之後的事，不屬於注意力。",
+        ),
+        _mistake(
+            "keys-times-queries",
+            lambda x_dec, x_enc, W_Q, W_K, W_V: (
+                ((x_enc @ W_K) @ (x_dec @ W_Q).mT / W_Q.size(-1) ** 0.5).softmax(-1) @ (x_enc @ W_V)
+            ),
+            "your scores are K Qᵀ: a row for each source token. A row belongs to a query: Q Kᵀ.",
+            "你的分數是 K Qᵀ：每個來源標記一列。一列應該對應一個查詢：Q Kᵀ。",
+        ),
+        _mistake(
+            "queries-not-projected",
+            lambda x_dec, x_enc, W_Q, W_K, W_V: _attend(x_dec, x_enc @ W_K, x_enc @ W_V),
+            "your queries are x_dec itself: W_Q is not used. It fits only where W_K is square.",
+            "你的查詢就是 x_dec 本身：W_Q 沒有用到。W_K 是方陣時才對得上。",
+        ),
+        _mistake(
+            "values-from-W_Q",
+            lambda x_dec, x_enc, W_Q, W_K, W_V: cross_attention(x_dec, x_enc, W_Q, W_K, W_Q),
+            "your values are made with W_Q; W_V is not used.",
+            "你的值用了 W_Q，W_V 沒有用到。",
+        ),
+        _mistake(
+            "length-of-x",
+            _cross_variant(scale=lambda x, k, v: len(x) ** -0.5),
+            "divided by the root of len(x_dec), which is the number of tokens, or of sentences. "
+            "d_k is the length of one query: its last dimension.",
+            "你除的是 len(x_dec) 的平方根，那是標記的個數，或句子的個數。d_k 是一個查詢的長度，"
+            "也就是最後一個維度。",
+        ),
+        _mistake(
+            "divided-by-the-square",
+            _cross_variant(scale=lambda x, k, v: 1 / k.size(-1) ** 2),
+            "divided by d_k squared, where the root √d_k belongs.",
+            "你除的是 d_k 的平方，應該除以平方根 √d_k。",
+        ),
+        _mistake(
+            "dimension-1",
+            _cross_variant(dim=1),
+            "right for one sequence, but with a batch dimension 1 is that of the queries. The "
+            "keys are always the last, -1.",
+            "單一序列時是對的，但有批次時，維度 1 是查詢。鍵永遠是最後一個維度，也就是 -1。",
+        ),
+        _mistake(
+            "softmax-twice",
+            _cross_variant(finish=lambda weights, v: weights.softmax(-1) @ v),
+            "the softmax is applied twice, which flattens the weights.",
+            "你做了兩次 softmax，權重變得比較平均了。",
+        ),
+        _mistake(
+            "softmax-at-the-end",
+            lambda x_dec, x_enc, W_Q, W_K, W_V: (
+                (x_dec @ W_Q) @ (x_enc @ W_K).mT / W_Q.size(-1) ** 0.5 @ (x_enc @ W_V)
+            ).softmax(-1),
+            "the softmax comes after the values have been blended. It makes weights of scores: "
+            "apply it before.",
+            "你把值混合完才做 softmax。它的用處是把分數變成權重，要在混合之前做。",
+        ),
+        _mistake(
+            "only-the-best",
+            _cross_variant(finish=lambda w, v: (w == w.amax(-1, keepdim=True)).to(v.dtype) @ v),
+            "each query takes only the value of its best key. The softmax blends all of them.",
+            "每個查詢只拿了分數最高的鍵的值。softmax 會把所有的值混合起來。",
+        ),
+        _mistake(
+            "mean-of-the-values",
+            _cross_variant(finish=lambda w, v: torch.ones_like(w) / w.size(-1) @ v),
+            "every query gets the plain mean of the values: the scores have no effect.",
+            "每個查詢得到的都是值的平均：分數沒有作用。",
+        ),
+        _mistake(
+            "overflow",
+            _cross_variant(finish=None, masked=lambda s: s.exp().log()),
+            "exp is taken of the scores as they are, and overflows for large ones. softmax takes "
+            "care of that; by hand, subtract each row's maximum first.",
+            "你直接對分數取 exp，分數一大就溢位。softmax 會處理好；如果自己算，"
+            "就先減去每一列的最大值。",
         ),
     ),
 )

@@ -101,6 +101,30 @@ PENCIL_SCHEDULE_PEAK = Exercise(
                 "步數等於 warmup 時，最小值那一項是根號分之一，不是 warmup 分之一。",
             ),
         ),
+        Mistake(
+            "root-of-warmup-above",
+            lambda: 2.0,
+            Text(
+                "2: the root of warmup stands above the line. At the top the minimum is one over it.",
+                "2：warmup 的根號跑到分子了。在最高點，最小值那一項是 1/√warmup。",
+            ),
+        ),
+        Mistake(
+            "in-thousandths",
+            lambda: 5.0,
+            Text(
+                "5: right if you count in thousandths, as the figure does. Asked is the rate itself.",
+                "5：如果像圖上那樣以千分之一為單位，就對了。題目要的是學習率本身。",
+            ),
+        ),
+        Mistake(
+            "branches-added",
+            lambda: 0.01,
+            Text(
+                "0.01: twice too high. At the top both terms are equal, and the minimum is one of them.",
+                "0.01：高了一倍。在最高點兩項相等，最小值只是其中一項。",
+            ),
+        ),
     ),
 )
 
@@ -213,6 +237,62 @@ PENCIL_SMOOTHED_LOSS = Exercise(
                 "機率 1/8 的標記有兩個。兩個都算到了嗎？",
             ),
         ),
+        Mistake(
+            "example-of-the-text",
+            lambda: 1.4,
+            Text(
+                "1.4 is the example in the text, with other numbers.",
+                "1.4 是正文的例子，那裡的數字不一樣。",
+            ),
+        ),
+        Mistake(
+            "all-weigh-the-same",
+            lambda: (1 + 2 + 3 + 3) / 4,
+            Text(
+                "all four tokens weigh the same here. The right one weighs 1 − ε, the others share ε.",
+                "你讓四個標記一樣重。正確的標記是 1 − ε，其他的平分 ε。",
+            ),
+        ),
+        Mistake(
+            "no-weights",
+            lambda: 1 + 2 + 3 + 3,
+            Text(
+                "9: you add up −ln p of all tokens. Each has its weight, the q of the formula.",
+                "9：你把每個標記的 −ln p 直接加起來了。每一項都要乘上自己的權重，也就是公式裡的 q。",
+            ),
+        ),
+        Mistake(
+            "divided-by-V",
+            lambda: 0.7 + 0.3 / 4 * 8,
+            Text(
+                "you divide ε by 4, but only three tokens share it: your weights sum to less than 1.",
+                "你把 ε 除以 4，但只有三個標記來分：你的權重加起來不到 1。",
+            ),
+        ),
+        Mistake(
+            "ε-and-1-minus-ε-exchanged",
+            lambda: 0.3 + 0.7 / 3 * 8,
+            Text(
+                "ε and 1 − ε have changed places: the right token keeps the larger part.",
+                "ε 和 1 − ε 對調了：正確的標記要留下較大的那一份。",
+            ),
+        ),
+        Mistake(
+            "logarithm-of-the-sum",
+            lambda: -math.log2(0.7 * 0.5 + 0.1 * 0.5),
+            Text(
+                "you add first and take the logarithm of the sum. Each p has a logarithm of its own.",
+                "你先相加再取對數。應該是每個 p 各自取對數。",
+            ),
+        ),
+        Mistake(
+            "no-logarithm",
+            lambda: 0.7 * 0.5 + 0.1 * 0.5,
+            Text(
+                "0.4: the logarithm is missing: you weigh the probabilities themselves.",
+                "0.4：少了對數：你直接拿機率來加權。",
+            ),
+        ),
     ),
 )
 
@@ -230,7 +310,7 @@ def _schedule_cases():
         Case(Text("the top, step = warmup", "最高點，步數等於 warmup"), (6, 2, 6)),
         Case(Text("a step of the fall", "下降途中的一步"), (30, 3, 4)),
         Case(Text("a warmup of 1", "warmup 等於 1"), (5, 7, 1)),
-        Case(Text("the paper's sizes", "論文的大小"), (4000, 512, 4000)),
+        Case(Text("the paper's sizes", "論文的設定"), (4000, 512, 4000)),
     ]
 
 
@@ -263,9 +343,9 @@ NOAM_LEARNING_RATE = Exercise(
             "max-for-min",
             lambda step, d_model, warmup: d_model**-0.5 * max(step**-0.5, step * warmup**-1.5),
             Text(
-                "you take the larger of the two branches: the rate starts high and then grows "
-                "without end. Which one should win at step 1?",
-                "你取了兩者中較大的：學習率一開始就很高，之後又一路增加。第 1 步時該用哪一個？",
+                "you take the larger of the two branches: the rate starts high, falls until warmup, "
+                "and then grows without end. Which one should win at step 1?",
+                "你取了兩者中較大的：學習率一開始很高，暖身時反而下降，之後又一路上升。第 1 步時該用哪一個？",
             ),
         ),
         Mistake(
@@ -281,7 +361,7 @@ NOAM_LEARNING_RATE = Exercise(
             lambda step, d_model, warmup: d_model**0.5 * min(step**-0.5, step * warmup**-1.5),
             Text(
                 "a larger model gets a larger rate here. The exponent of d_model is negative.",
-                "在你的公式裡，模型愈大學習率愈高。d_model 的指數是負的。",
+                "在你的公式裡，模型越大，學習率越高。d_model 的指數是負的。",
             ),
         ),
         Mistake(
@@ -318,8 +398,10 @@ NOAM_LEARNING_RATE = Exercise(
             "falling-only",
             lambda step, d_model, warmup: d_model**-0.5 * step**-0.5,
             Text(
-                "right after the warmup, but there is no warmup: it falls from step 1 on.",
-                "warmup 之後是對的，但沒有暖身：從第 1 步就開始下降。",
+                "right after the warmup, but there is no warmup: it falls from step 1 on. If you have the "
+                "rising branch, see whether it divides by the power of warmup.",
+                "warmup 之後是對的，但沒有暖身：從第 1 步就開始下降。如果你寫了上升的那一段，"
+                "看看 warmup 的次方是不是在分母。",
             ),
         ),
         Mistake(
@@ -367,7 +449,7 @@ NOAM_LEARNING_RATE = Exercise(
             Text(
                 "the rise is right, but after it the rate should fall like one over a root, not in "
                 "a straight line.",
-                "上升的部分對了，但之後應該像根號分之一那樣下降，不是直線下降。",
+                "上升的部分對了，但之後應該照根號分之一下降，不是直線下降。",
             ),
         ),
         Mistake(
@@ -401,6 +483,74 @@ NOAM_LEARNING_RATE = Exercise(
                 "the exponent −1/2 belongs to d_model alone, not to the product with the minimum. "
                 "Check the brackets.",
                 "指數 −1/2 只屬於 d_model，不是整個乘積的。檢查一下括號。",
+            ),
+        ),
+        Mistake(
+            "exponents-without-brackets",
+            lambda step, d_model, warmup: (
+                d_model**-1 / 2 * min(step**-1 / 2, step * warmup**-3 / 2)
+            ),
+            Text(
+                "Python takes the power before the division: x**-1/2 is half of 1/x. Write x**-0.5 or x ** (-1/2).",
+                "Python 先算次方再算除法：x**-1/2 是 1/x 的一半。請寫 x**-0.5 或 x ** (-1/2)。",
+            ),
+        ),
+        Mistake(
+            "no-step-in-the-rise",
+            lambda step, d_model, warmup: d_model**-0.5 * min(step**-0.5, warmup**-1.5),
+            Text(
+                "until the warmup your rate stays where it is: the step itself is missing in the rising branch.",
+                "在 warmup 之前你的學習率都不動：上升的那一段少了步數。",
+            ),
+        ),
+        Mistake(
+            "root-of-the-step-above",
+            lambda step, d_model, warmup: d_model**-0.5 * min(step**0.5, step * warmup**-1.5),
+            Text(
+                "your rate rises without end: in the falling branch the root of the step stands below the line.",
+                "你的學習率會一直上升：下降的那一段，步數的根號應該在分母。",
+            ),
+        ),
+        Mistake(
+            "exponent-upside-down",
+            lambda step, d_model, warmup: (
+                d_model**-0.5 * min(step**-0.5, step * warmup ** (-2 / 3))
+            ),
+            Text(
+                "the exponent of warmup is −2/3 here. Two and three have changed places.",
+                "你寫的 warmup 指數是 −2/3，2 和 3 對調了。",
+            ),
+        ),
+        Mistake(
+            "warmup-cubed",
+            lambda step, d_model, warmup: d_model**-0.5 * min(step**-0.5, step * warmup**-3),
+            Text(
+                "warmup is cubed, but its root is missing: the exponent is three halves.",
+                "warmup 有三次方，但少了開根號：指數是二分之三。",
+            ),
+        ),
+        Mistake(
+            "d_model-in-the-falling-branch-only",
+            lambda step, d_model, warmup: min(d_model**-0.5 * step**-0.5, step * warmup**-1.5),
+            Text(
+                "d_model belongs before the minimum, so that it scales both branches. Check the brackets.",
+                "d_model 要放在最小值外面，兩段都乘到。檢查一下括號。",
+            ),
+        ),
+        Mistake(
+            "d_model-in-the-rising-branch-only",
+            lambda step, d_model, warmup: min(step**-0.5, d_model**-0.5 * step * warmup**-1.5),
+            Text(
+                "only the rising branch has its factor with d_model. Both need it.",
+                "只有上升的那一段乘了和 d_model 有關的因子。兩段都要乘。",
+            ),
+        ),
+        Mistake(
+            "branches-multiplied",
+            lambda step, d_model, warmup: d_model**-0.5 * step**-0.5 * step * warmup**-1.5,
+            Text(
+                "you multiply the two branches. At each step only the smaller one counts.",
+                "你把兩段乘起來了。每一步只有較小的那一段算數。",
             ),
         ),
     ),
@@ -438,7 +588,7 @@ def _label_smoothing_cases():
         Case(Text("no smoothing", "沒有平滑"), (randn(2, 4, 6), padded, 0.0, 0)),
         Case(large, (1000 * randn(2, 4, 7), padded, 0.1, 0)),
         Case(
-            Text("as many tokens as positions", "詞彙量等於句子長度"),
+            Text("as many tokens as positions", "詞彙表的大小等於句子長度"),
             (randn(3, 4, 4), torch.tensor([[1, 3, 2, 0], [3, 0, 0, 0], [2, 2, 1, 3]]), 0.25, 0),
         ),
     ]
@@ -530,13 +680,33 @@ def _logits_for_logarithms(logits, targets, smoothing, pad_id):
     return -(q * logits).sum(-1)[targets != pad_id].mean()
 
 
+def _logarithm_of_the_sum(logits, targets, smoothing, pad_id):
+    p = logits.softmax(-1)
+    q = torch.full_like(logits, smoothing / (logits.size(-1) - 1))
+    q = q.scatter(-1, targets[..., None], 1 - smoothing)
+    return -(q * p).sum(-1).log()[targets != pad_id].mean()
+
+
+def _others_as_one(logits, targets, smoothing, pad_id):
+    p = logits.softmax(-1).gather(-1, targets[..., None]).squeeze(-1)
+    losses = -(1 - smoothing) * p.log() - smoothing * (1 - p).log()
+    return losses[targets != pad_id].mean()
+
+
+def _p_and_q_exchanged(logits, targets, smoothing, pad_id):
+    q = torch.full_like(logits, smoothing / (logits.size(-1) - 1))
+    q = q.scatter(-1, targets[..., None], 1 - smoothing)
+    return -(logits.softmax(-1) * q.log()).sum(-1)[targets != pad_id].mean()
+
+
 def _mean_over_vocabulary(logits, targets, smoothing, pad_id):
     return _smoothed_loss(logits, targets, smoothing, pad_id) / logits.size(-1)
 
 
 def _above_the_minimum(logits, targets, smoothing, pad_id):
-    q = torch.tensor([1 - smoothing] + [smoothing / (logits.size(-1) - 1)] * (logits.size(-1) - 1))
-    entropy = -torch.special.xlogy(q, q).sum().to(logits)
+    others = logits.size(-1) - 1
+    q = logits.new_tensor([1 - smoothing] + [smoothing / others] * others)
+    entropy = -torch.special.xlogy(q, q).sum()
     return _smoothed_loss(logits, targets, smoothing, pad_id) - entropy
 
 
@@ -682,7 +852,7 @@ LABEL_SMOOTHING_LOSS = Exercise(
             Text(
                 "you take the mean of each sentence first. Then a token of a short sentence weighs "
                 "more. Every real token of the batch should weigh the same.",
-                "你先算每個句子的平均，短句的標記就變得比較重。批次裡每個真正的標記都該一樣重。",
+                "你先算每個句子的平均，短句裡的標記份量就變大了。批次裡每個真正的標記，份量都該一樣。",
             ),
         ),
         Mistake(
@@ -700,7 +870,7 @@ LABEL_SMOOTHING_LOSS = Exercise(
             _mean_over_vocabulary,
             Text(
                 "V times too small: over the vocabulary you should add up, not average.",
-                "小了 V 倍：沿著詞彙要加總，不是平均。",
+                "結果只有應有的 1/V：沿著詞彙表要加總，不是平均。",
             ),
         ),
         Mistake(
@@ -750,7 +920,7 @@ LABEL_SMOOTHING_LOSS = Exercise(
             Text(
                 "your softmax runs over the positions. At each position the probabilities of the "
                 "vocabulary sum to 1.",
-                "你的 softmax 是沿著位置算的。每個位置上，加起來等於 1 的是整個詞彙的機率。",
+                "你的 softmax 是沿著位置算的。每個位置上，加起來等於 1 的是整個詞彙表的機率。",
             ),
         ),
         Mistake(
@@ -759,7 +929,7 @@ LABEL_SMOOTHING_LOSS = Exercise(
             Text(
                 "your softmax runs over the batch. At each position the probabilities of the "
                 "vocabulary sum to 1.",
-                "你的 softmax 是沿著批次算的。每個位置上，加起來等於 1 的是整個詞彙的機率。",
+                "你的 softmax 是沿著批次算的。每個位置上，加起來等於 1 的是整個詞彙表的機率。",
             ),
         ),
         Mistake(
@@ -789,6 +959,100 @@ LABEL_SMOOTHING_LOSS = Exercise(
                 "you subtract the lowest possible loss. The gradient is the same, but asked is the "
                 "loss itself.",
                 "你減掉了最小可能的損失。梯度是一樣的，但題目要的是損失本身。",
+            ),
+        ),
+        Mistake(
+            "right-token-alone",
+            lambda logits, targets, smoothing, pad_id: _smoothed_loss(
+                logits, targets, smoothing, pad_id, share=0
+            ),
+            Text(
+                "the right token has its 1 − ε, but the shares of the others are missing.",
+                "正確的標記乘了 1 − ε，但少了其他標記的那幾份。",
+            ),
+        ),
+        Mistake(
+            "softmax-twice",
+            lambda logits, targets, smoothing, pad_id: label_smoothing_loss(
+                logits.softmax(-1), targets, smoothing, pad_id
+            ),
+            Text(
+                "a softmax too many: log_softmax and cross_entropy take the logits as they are.",
+                "多做了一次 softmax：log_softmax 和 cross_entropy 要的是原本的 logits。",
+            ),
+        ),
+        Mistake(
+            "divided-by-the-sentences",
+            lambda logits, targets, smoothing, pad_id: (
+                _summed(logits, targets, smoothing, pad_id) / len(logits)
+            ),
+            Text(
+                "you divide by the number of sentences. Divide by the number of real tokens.",
+                "你除以句子的個數。應該除以真正標記的個數。",
+            ),
+        ),
+        Mistake(
+            "V-is-the-length",
+            lambda logits, targets, smoothing, pad_id: _smoothed_loss(
+                logits, targets, smoothing, pad_id, share=smoothing / (logits.size(1) - 1)
+            ),
+            Text(
+                "your V is the length of the sentence. The vocabulary is the last dimension of the logits.",
+                "你的 V 是句子長度。詞彙量是 logits 的最後一個維度。",
+            ),
+        ),
+        Mistake(
+            "conversion-upside-down",
+            lambda logits, targets, smoothing, pad_id: _with_torch_s_shares(
+                logits, targets, smoothing * (logits.size(-1) - 1) / logits.size(-1), pad_id
+            ),
+            Text(
+                "the conversion for PyTorch is upside down: its label_smoothing has to be larger than ε, not smaller.",
+                "換算成 PyTorch 時分子分母顛倒了：它的 label_smoothing 要比 ε 大，不是比較小。",
+            ),
+        ),
+        Mistake(
+            "sign-of-the-others",
+            lambda logits, targets, smoothing, pad_id: _smoothed_loss(
+                logits, targets, smoothing, pad_id, share=-smoothing / (logits.size(-1) - 1)
+            ),
+            Text(
+                "the minus of the formula stands before the whole sum, so before the other tokens' part too. Check the brackets.",
+                "公式的負號在整個和的前面，其他標記那部分也要變號。檢查一下括號。",
+            ),
+        ),
+        Mistake(
+            "logarithm-of-the-sum",
+            _logarithm_of_the_sum,
+            Text(
+                "you add first and take the logarithm of the sum. Each probability has a logarithm of its own.",
+                "你先相加再取對數。應該是每個機率各自取對數。",
+            ),
+        ),
+        Mistake(
+            "others-as-one",
+            _others_as_one,
+            Text(
+                "you take the logarithm of what all others have together. Each of them has its own share and its own logarithm.",
+                "你拿其他標記的機率總和來取對數。它們每一個都有自己的一份、自己的對數。",
+            ),
+        ),
+        Mistake(
+            "p-and-q-exchanged",
+            _p_and_q_exchanged,
+            Text(
+                "p and q have changed places: the logarithm is of p, the model's belief.",
+                "p 和 q 對調了：取對數的是 p，也就是模型的看法。",
+            ),
+        ),
+        Mistake(
+            "shifted-again",
+            lambda logits, targets, smoothing, pad_id: label_smoothing_loss(
+                logits[:, :-1], targets[:, 1:], smoothing, pad_id
+            ),
+            Text(
+                "you shift the targets once more. They belong to the logits at the same place already.",
+                "你又把目標錯開了一位。它們和同一個位置的 logits 本來就是對齊的。",
             ),
         ),
     ),
@@ -893,7 +1157,7 @@ ENCODER_LAYER = Exercise(
             ),
             Text(
                 "around the feed-forward network the residual connection is missing.",
-                "前饋網路外面少了殘差連接。",
+                "前饋神經網路外面少了殘差連接。",
             ),
         ),
         Mistake(
@@ -904,7 +1168,7 @@ ENCODER_LAYER = Exercise(
             Text(
                 "your second residual connection starts at the layer's input. It should start at "
                 "what goes into the feed-forward network.",
-                "你的第二個殘差連接從整層的輸入拉過來。它應該從前饋網路的輸入開始。",
+                "你的第二個殘差連接從整層的輸入拉過來。它應該從前饋神經網路的輸入開始。",
             ),
         ),
         Mistake(
@@ -945,7 +1209,7 @@ ENCODER_LAYER = Exercise(
             ),
             Text(
                 "the feed-forward network comes first in your layer. Attention goes before it.",
-                "你先做了前饋網路。注意力要在前面。",
+                "你先做了前饋神經網路。注意力要在前面。",
             ),
         ),
         Mistake(
@@ -956,7 +1220,7 @@ ENCODER_LAYER = Exercise(
             Text(
                 "your feed-forward network reads the layer's input. It should read what the first "
                 "half returns.",
-                "你的前饋網路讀的是整層的輸入。它應該讀前半的結果。",
+                "你的前饋神經網路讀的是整層的輸入。它應該讀前半的結果。",
             ),
         ),
         Mistake(
@@ -983,14 +1247,14 @@ ENCODER_LAYER = Exercise(
         Mistake(
             "no-feed-forward",
             lambda x, attention, feed_forward, norm_1, norm_2: norm_2(norm_1(x + attention(x))),
-            Text("the feed-forward network is missing.", "少了前饋網路。"),
+            Text("the feed-forward network is missing.", "少了前饋神經網路。"),
         ),
         Mistake(
             "first-half-only",
             lambda x, attention, feed_forward, norm_1, norm_2: norm_1(x + attention(x)),
             Text(
                 "that is the first half. The feed-forward network with its norm is still to come.",
-                "這是前半。後面還有前饋網路和它的正規化。",
+                "這是前半。後面還有前饋神經網路和它的正規化。",
             ),
         ),
         Mistake(
@@ -1015,7 +1279,7 @@ ENCODER_LAYER = Exercise(
             )(norm_1(x + attention(x))),
             Text(
                 "x is added once too often: the second sum has two terms only.",
-                "x 多加了一次：第二個和只有兩項。",
+                "x 多加了一次：第二次相加只有兩項。",
             ),
         ),
         Mistake(
@@ -1026,6 +1290,96 @@ ENCODER_LAYER = Exercise(
             Text(
                 "a residual connection adds; yours multiplies.",
                 "殘差連接是相加，你用了相乘。",
+            ),
+        ),
+        Mistake(
+            "norm-is-skipped-by-the-second-residual",
+            lambda x, attention, feed_forward, norm_1, norm_2: (
+                lambda s: norm_2(s + feed_forward(norm_1(s)))
+            )(x + attention(x)),
+            Text(
+                "your second residual connection starts before the first norm. It should start after it.",
+                "你的第二個殘差連接從第一個正規化之前拉過來。應該從它之後開始。",
+            ),
+        ),
+        Mistake(
+            "residual-from-the-normed-input",
+            lambda x, attention, feed_forward, norm_1, norm_2: (lambda h: h + feed_forward(h))(
+                norm_2((lambda h: h + attention(h))(norm_1(x)))
+            ),
+            Text(
+                "your norms stand before the sublayers. Each belongs after the sum.",
+                "你的正規化放在子層前面。應該放在相加之後。",
+            ),
+        ),
+        Mistake(
+            "one-residual-around-both",
+            lambda x, attention, feed_forward, norm_1, norm_2: norm_2(
+                x + feed_forward(norm_1(attention(x)))
+            ),
+            Text(
+                "one residual connection goes around both sublayers. Each has its own.",
+                "你用一個殘差連接繞過兩個子層。應該各有各的。",
+            ),
+        ),
+        Mistake(
+            "first-norm-and-residual-missing",
+            lambda x, attention, feed_forward, norm_1, norm_2: norm_2(
+                x + feed_forward(x + attention(x))
+            ),
+            Text(
+                "the first norm is missing, and your second residual connection starts at the layer's input.",
+                "少了第一個正規化，而且你的第二個殘差連接從整層的輸入拉過來。",
+            ),
+        ),
+        Mistake(
+            "all-in-one-sum",
+            lambda x, attention, feed_forward, norm_1, norm_2: norm_2(
+                norm_1(x + attention(x) + feed_forward(x))
+            ),
+            Text(
+                "you add attention and feed-forward network at once. The second works on what the first half returns.",
+                "你把注意力和前饋神經網路一次加完。前饋神經網路要處理的是前半的結果。",
+            ),
+        ),
+        Mistake(
+            "all-in-one-sum-one-norm",
+            lambda x, attention, feed_forward, norm_1, norm_2: norm_1(
+                x + attention(x) + feed_forward(x)
+            ),
+            Text(
+                "you add attention and feed-forward network at once, with a single norm. The second works on what the first half returns.",
+                "你把注意力和前饋神經網路一次加完，只正規化一次。前饋神經網路要處理的是前半的結果。",
+            ),
+        ),
+        Mistake(
+            "feed-forward-twice",
+            lambda x, attention, feed_forward, norm_1, norm_2: (
+                lambda h: norm_2(h + feed_forward(feed_forward(h)))
+            )(norm_1(x + attention(x))),
+            Text(
+                "the feed-forward network is applied twice.",
+                "前饋神經網路用了兩次。",
+            ),
+        ),
+        Mistake(
+            "attention-for-the-feed-forward",
+            lambda x, attention, feed_forward, norm_1, norm_2: (lambda h: norm_2(h + attention(h)))(
+                norm_1(x + attention(x))
+            ),
+            Text(
+                "attention comes twice, and the feed-forward network never.",
+                "注意力用了兩次，前饋神經網路一次也沒用到。",
+            ),
+        ),
+        Mistake(
+            "sublayers-subtracted",
+            lambda x, attention, feed_forward, norm_1, norm_2: (
+                lambda h: norm_2(h - feed_forward(h))
+            )(norm_1(x - attention(x))),
+            Text(
+                "a residual connection adds; yours subtracts.",
+                "殘差連接是相加，你用了相減。",
             ),
         ),
     ),
