@@ -21,10 +21,21 @@ by_name = pytest.mark.parametrize("exercise", EXERCISES, ids=lambda exercise: ex
 functions = pytest.mark.parametrize("exercise", FUNCTIONS, ids=lambda exercise: exercise.name)
 
 
-def has_gradients(exercise):
-    """Whether a gradient flows; not where all arguments are whole numbers."""
+def takes_floats(exercise):
+    """Not where all arguments are whole numbers."""
     arguments = exercise.cases()[0].args
     return any(torch.is_tensor(a) and a.is_floating_point() for a in arguments)
+
+
+def has_gradients(exercise):
+    """Whether a gradient flows; not through an answer that is itself a backward pass."""
+    outcome = sandbox.run(exercise.reference, [exercise.cases()[0].args])[0]
+    return outcome.gradients is not None
+
+
+def is_scalar(exercise):
+    value = exercise.reference(*exercise.cases()[0].args)
+    return torch.is_tensor(value) and value.ndim == 0
 
 
 def parts(value):
@@ -61,7 +72,7 @@ def in_float32_only(exercise):
 DEGENERATE = {
     "constant": lambda e: lambda *a: like(e.reference(*a), torch.zeros_like),
     "scalar": lambda e: lambda *a: 0.0,
-    "random": lambda e: lambda *a: like(e.reference(*a), torch.rand_like),
+    "random": lambda e: lambda *a: like(e.reference(*a), lambda t: torch.rand(t.shape)),
     "the first input": lambda e: lambda *a: a[0],
     "the last input": lambda e: lambda *a: a[-1],
     "None": lambda e: lambda *a: None,
@@ -86,7 +97,12 @@ DEGENERATE = {
     "a value instead of a function": lambda e: e.reference(*e.cases()[0].args),
     "text": lambda e: "softmax",
 }
-ABOUT_TENSORS = {"detached", "changes its inputs"}  # no faults where arguments are plain numbers
+# Faults only where there is something to detach, to change, to average.
+ONLY_WHERE = {
+    "detached": has_gradients,
+    "changes its inputs": takes_floats,
+    "one value for all": lambda exercise: not is_scalar(exercise),
+}
 
 
 @by_name
@@ -110,6 +126,21 @@ def test_another_right_answer_passes(exercise, alternative, record_property):
 
 
 @pytest.mark.parametrize(
+    ("exercise", "wasteful"),
+    [
+        pytest.param(exercise, wasteful, id=f"{exercise.name}-{number}")
+        for exercise in EXERCISES
+        for number, wasteful in enumerate(exercise.wasteful)
+    ],
+)
+def test_a_right_answer_that_holds_too_much_is_rejected(exercise, wasteful, record_property):
+    record_property("checked", "wasteful answers")
+    result = judge(exercise, wasteful)
+    assert not result.passed and result.attempted
+    assert "the numbers are right" in result.message and "numbers at once" in result.message
+
+
+@pytest.mark.parametrize(
     ("exercise", "mistake"),
     [
         pytest.param(exercise, mistake, id=f"{exercise.name}-{mistake.name}")
@@ -130,7 +161,7 @@ def test_a_mistake_gets_its_own_hint(exercise, mistake, record_property):
         pytest.param(exercise, kind, id=f"{exercise.name}-{kind}")
         for exercise in FUNCTIONS
         for kind in DEGENERATE
-        if has_gradients(exercise) or kind not in ABOUT_TENSORS
+        if ONLY_WHERE.get(kind, bool)(exercise)
     ],
 )
 def test_a_degenerate_answer_is_rejected(exercise, kind, record_property):
@@ -387,6 +418,59 @@ def test_a_gradient_of_nan_is_told():
 def test_a_wrong_dtype_is_told():
     text = message(lambda x: (2 * x).double())
     assert "float32" in text and "float64" in text
+
+
+def row_by_row(x):
+    return 2 * x[0] + 2 * x[1]
+
+
+SMALL = Exercise(
+    **{
+        **vars(DOUBLE),
+        "cases": lambda: [
+            Case(Text("a matrix", "矩陣"), (torch.arange(6.0).double().view(2, 3),), largest=3)
+        ],
+        "reference": row_by_row,
+    }
+)
+
+
+def test_a_tensor_that_is_too_large_is_told_with_its_line(capsys):
+    def answer(x):
+        print("here")
+        doubled = 2 * x
+        return doubled[0] + doubled[1]
+
+    text = judge(SMALL, answer).message
+    assert "on a matrix your function works on 2 × 3 = 6 numbers at once" in text
+    assert "`doubled = 2 * x`" in text and "At most 3 are allowed" in text
+    assert capsys.readouterr().out == "here\n"
+
+
+def test_a_sum_over_a_tensor_that_is_too_large_is_told():
+    assert "2 × 3 = 6 numbers at once" in judge(SMALL, lambda x: 2 * x.sum(0)).message
+
+
+@pytest.mark.parametrize(
+    "view", [lambda x: x, lambda x: x.mT.mT, lambda x: x.flatten().view(2, 3), torch.clone]
+)
+def test_a_view_holds_nothing_but_a_copy_does(view):
+    result = judge(SMALL, lambda x: row_by_row(view(x)))
+    assert result.passed == (view is not torch.clone), result.message
+
+
+def test_what_is_too_large_cannot_be_caught():
+    def answer(x):
+        try:
+            return (2 * x)[0] + (2 * x)[1]
+        except Exception:
+            return row_by_row(x)
+
+    assert "at once" in judge(SMALL, answer).message
+
+
+def test_wrong_numbers_come_before_too_many():
+    assert "differs" in judge(SMALL, lambda x: (3 * x)[0] + x[1]).message
 
 
 def test_prints_are_shown_once(capsys):

@@ -221,6 +221,85 @@ def test_cross_attention_asks_with_the_decoder_and_answers_with_the_encoder():
     assert formulas.cross_attention(X_dec, X_enc, W_Q, W_K, W_V) == pytest.approx(expected)
 
 
+# --- §9 flash attention -------------------------------------------------------------------
+
+
+def test_attention_flops_are_two_products():
+    assert formulas.attention_flops(3, 4, 5, 2) == 2 * 3 * 4 * 5 + 2 * 3 * 4 * 2
+
+
+def test_moved_numbers():
+    assert formulas.moved_by_tiles(10, 2, 36) == 2 * 10 * 2 + 2 * 4 * 10 * 2  # 4 blocks of 3
+    assert formulas.moved_step_by_step(10, 2, 36) == 400 + formulas.moved_by_tiles(10, 2, 36)
+
+
+@pytest.mark.parametrize("size", [1, 1000])
+def test_log_sum_exp(size):
+    S = size * rng.standard_normal((3, 4))
+    assert formulas.log_sum_exp(S) == pytest.approx(np.logaddexp.reduce(S, axis=1)[:, None])
+
+
+def test_states_of_parts_merge_to_that_of_the_whole():
+    S = 100 * rng.standard_normal((3, 4))
+    first, second = (
+        formulas.softmax_state(S[:, part], V[part]) for part in np.split(range(4), [1])
+    )
+    for merged, whole in zip(
+        formulas.merge_states(first, second), formulas.softmax_state(S, V), strict=True
+    ):
+        assert merged == pytest.approx(whole)
+    _, total, o = formulas.merge_states(second, first)
+    assert o / total == pytest.approx(formulas.softmax(S) @ V)
+
+
+def test_attention_gradients_are_torchs():
+    d_output = rng.standard_normal((3, 2))
+    tensors = [torch.tensor(x, requires_grad=True) for x in (Q, K, V)]
+    q, k, v = tensors
+    ((q @ k.T / math.sqrt(5)).softmax(-1) @ v).backward(torch.tensor(d_output))
+    for gradient, tensor in zip(
+        formulas.attention_gradients(Q, K, V, d_output), tensors, strict=True
+    ):
+        assert gradient == pytest.approx(tensor.grad.numpy())
+
+
+def test_row_term_is_the_weighted_mean_of_the_weights_gradients():
+    d_output = rng.standard_normal((3, 2))
+    A = formulas.softmax(formulas.scaled_scores(Q, K))
+    mean = (A * (d_output @ V.T)).sum(axis=1, keepdims=True)
+    assert formulas.row_term(d_output, A @ V) == pytest.approx(mean)
+
+
+def test_sliding_window_mask():
+    assert formulas.sliding_window_mask(3, 2).tolist() == [
+        [True, False, False],
+        [True, True, False],
+        [False, True, True],
+    ]
+
+
+def linear_weights(Q: np.ndarray, K: np.ndarray) -> np.ndarray:
+    return formulas.feature_map(Q) @ formulas.feature_map(K).T
+
+
+def test_feature_map_is_elu_plus_one():
+    x = 1000 * rng.standard_normal((3, 4))
+    elu = torch.nn.functional.elu(torch.tensor(x))
+    assert formulas.feature_map(x) == pytest.approx(elu.numpy() + 1)
+
+
+def test_linear_attention():
+    A = linear_weights(Q, K)
+    expected = A / A.sum(axis=1, keepdims=True) @ V
+    assert formulas.linear_attention(Q, K, V) == pytest.approx(expected)
+
+
+def test_causal_linear_attention():
+    A = np.tril(linear_weights(K[:, ::-1], K))
+    expected = A / A.sum(axis=1, keepdims=True) @ V
+    assert formulas.causal_linear_attention(K[:, ::-1], K, V) == pytest.approx(expected)
+
+
 # --- §10 training -------------------------------------------------------------------------
 
 

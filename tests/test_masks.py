@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from transformer_lib import causal_mask, padding_mask
+from transformer_lib import causal_mask, padding_mask, sliding_window_mask
 
 
 @pytest.mark.parametrize(("n_q", "n_k"), [(1, 1), (4, 4), (2, 5), (0, 3)])
@@ -28,6 +28,15 @@ def test_padding_mask_hides_keys_only():
     assert mask.expand(2, 8, 3, 3)[0, 0].tolist() == [[True, True, False]] * 3
 
 
+@pytest.mark.parametrize(("n", "window"), [(1, 1), (5, 1), (5, 2), (5, 5), (5, 9), (0, 3)])
+def test_sliding_window_mask_shows_itself_and_those_before(n, window):
+    mask = sliding_window_mask(n, window)
+    assert mask.shape == (n, n) and mask.dtype == torch.bool
+    for i in range(n):
+        seen = [j for j in range(n) if mask[i, j]]
+        assert seen == list(range(max(0, i - window + 1), i + 1))
+
+
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
@@ -36,6 +45,9 @@ def test_padding_mask_hides_keys_only():
         (lambda: causal_mask(2, "3"), TypeError, "n_k must be an int, got str"),
         (lambda: causal_mask(-1), ValueError, "n_q must be 0 or more, got -1"),
         (lambda: causal_mask(4, 3), ValueError, r"n_q \(4\) must not exceed n_k \(3\)"),
+        (lambda: sliding_window_mask(4, 0), ValueError, "window must be 1 or more, got 0"),
+        (lambda: sliding_window_mask(4, 2.0), TypeError, "window must be an int, got float"),
+        (lambda: sliding_window_mask(-1, 2), ValueError, "n must be 0 or more, got -1"),
         (lambda: padding_mask([[1]], 0), TypeError, "torch tensor of integers, got list"),
         (lambda: padding_mask(torch.ones(1, 2), 0), TypeError, r"float32.*\.long\(\)"),
         (lambda: padding_mask(torch.ones(1, 2).bool(), 0), TypeError, "got torch.bool"),

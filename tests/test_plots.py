@@ -7,6 +7,7 @@ import matplotlib
 import numpy as np
 import pytest
 import torch
+from matplotlib.figure import Figure
 
 from transformer_lib import plots
 from transformer_lib.plots import (
@@ -24,6 +25,8 @@ from transformer_lib.plots import (
     pipeline,
     sheets,
     show,
+    show_steps,
+    tiles,
     verdicts,
 )
 
@@ -77,6 +80,7 @@ FIGURES = {
             Sheet("folded", [("", SQUARE), ("B", SQUARE)], [[0, 1], [1, 0]]),
         ]
     ),
+    "tiles": lambda: moment(2),
 }
 LABELS = {
     "matrices": {"weights", "·", "狗", "0.67", "−1"},
@@ -86,10 +90,35 @@ LABELS = {
     "pipeline": {"X", "3 × 4", "X W_Q", "3 × 2"},
     "blocks": {"source ids", "layer", "add & norm", "target ids", "masked", "logits"},
     "bars": {"base", "norms", "attention", "big", "0.25", "4"},
+    "tiles": {"狗", "sum", "11", "1.5"},
     "clocks": {"ω = 1/100", "2", "sin", "cos", "0.84", "0.54", "0.91", "−0.42", "0.01"},
     "verdicts": {"no scale", "right", "A", "B", "✓", "✗"},
     "sheets": {"sheet", "folded", "A", "B"},
 }
+
+
+def moment(now: int) -> Figure:
+    """Three tokens in blocks of two; the upper right tile is never visited."""
+    order, state = [(0, 0), (1, 0), (1, 1)], {"sum": ["1.5"]}
+    return tiles(np.arange(3, 12).reshape(3, 3), order, now, block=2, tokens="狗咬人", state=state)
+
+
+def test_only_the_tile_in_use_shows_its_numbers():
+    page = show(moment(1), alt="a", caption="c").html
+    assert all(f">{number}<" in page for number in (9, 10))
+    assert not any(f">{number}<" in page for number in (3, 4, 5, 6, 7, 8, 11))
+
+
+def test_steps_stand_side_by_side_each_with_its_words():
+    steps = [(moment(now), f"alt {now}", f"note {now}") for now in range(3)]
+    page = ElementTree.fromstring(show_steps(steps, caption="c").html)
+    assert [svg.get("aria-label") for svg in page.iterfind(".//{*}svg")] == [
+        "alt 0",
+        "alt 1",
+        "alt 2",
+    ]
+    assert [note.text for note in page.iter("p")] == ["note 0", "note 1", "note 2"]
+    assert page.find("div/div[@hidden]/button") is not None  # the site's script shows them
 
 
 @pytest.fixture(params=FIGURES)
@@ -223,6 +252,9 @@ def test_numbers_as_a_book_prints_them(value, decimals, text):
         (lambda: blocks([[Block("A"), None, Block("B")]]), "not between blocks"),
         (lambda: blocks([[Block("A")], [Block("B")]], [("A", "C")]), "no block is named 'C'"),
         (lambda: blocks([[Block("A")]], [("A", "A")]), "links need two columns"),
+        (lambda: moment(3), "one of 0 … 2, got 3"),
+        (lambda: show_steps([], caption="c"), "at least one step"),
+        (lambda: show_steps([(moment(0), "a", " ")], caption="c"), "caption must say something"),
         (lambda: bars({}), "at least 0"),
         (lambda: bars({"a": {"b": -1}}), r"at least 0, got \[-1\]"),
         (lambda: bars({name: {"x": 1} for name in "abcde"}), "at most 4 groups"),

@@ -6,6 +6,8 @@ from transformer_lib.attention import (
     scaled_dot_product_attention,
 )
 from transformer_lib.decoding import beam_search, greedy_decode, sample
+from transformer_lib.efficient import linear_attention
+from transformer_lib.flash import flash_attention
 from transformer_lib.layers import (
     FeedForward,
     LayerNorm,
@@ -17,7 +19,7 @@ from transformer_lib.layers import (
     shift_matrix,
     sinusoidal_encoding,
 )
-from transformer_lib.masks import causal_mask, padding_mask
+from transformer_lib.masks import causal_mask, padding_mask, sliding_window_mask
 from transformer_lib.model import (
     Decoder,
     DecoderLayer,
@@ -45,10 +47,13 @@ __all__ = [
     "TransformerConfig",
     "beam_search",
     "causal_mask",
+    "flash_attention",
     "greedy_decode",
+    "linear_attention",
     "padding_mask",
     "sample",
     "scaled_dot_product_attention",
     "shift_matrix",
     "sinusoidal_encoding",
+    "sliding_window_mask",
 ]

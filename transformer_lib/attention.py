@@ -12,15 +12,15 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from transformer_lib.checks import (
-    check_alike,
+    check_attention,
     check_batch,
     check_divides,
-    check_float_tensor,
     check_mask,
     check_probability,
     check_size,
     check_tokens,
 )
+from transformer_lib.flash import flash_attention, flash_pays
 
 
 def scaled_dot_product_attention(
@@ -49,7 +49,7 @@ def scaled_dot_product_attention(
 
     Source: Vaswani et al. (2017), eq. 1.
     """
-    _check_attention_inputs(q, k, v, mask)
+    check_attention(q, k, v, mask)
     scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))  # (..., n_q, n_k)
     weights = masked_softmax(scores, mask)
     return weights @ v, weights  # (..., n_q, n_k) @ (..., n_k, d_v) -> (..., n_q, d_v)
@@ -165,7 +165,10 @@ class MultiHeadAttention(nn.Module):
         if mask is not None:
             check_mask(mask, (*q.shape[:-1], k.size(-2)), q.device)
             mask = torch.atleast_2d(mask)  # PyTorch's kernels take no mask of fewer dimensions
-        output = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout)
+        if flash_pays(q, k) and not dropout:
+            output = flash_attention(q, k, v, mask=mask)
+        else:
+            output = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout)
         return self.W_O(merge_heads(output))
 
     def _project(
@@ -205,22 +208,3 @@ def split_heads(
 def merge_heads(x: Float[Tensor, "batch n_heads n d_k"]) -> Float[Tensor, "batch n d_model"]:
     """(batch, n_heads, n, d_k) -> (batch, n, d_model): the heads side by side again."""
     return x.transpose(1, 2).flatten(2)
-
-
-def _check_attention_inputs(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> None:
-    check_float_tensor("q", q)
-    for name, tensor in (("k", k), ("v", v)):
-        check_float_tensor(name, tensor)
-        check_alike(name, tensor, "q", q)
-        if tensor.shape[:-2] != q.shape[:-2]:
-            raise ValueError(
-                f"q and {name} must share batch and heads (all dimensions but the last two), "
-                f"got q {tuple(q.shape)} and {name} {tuple(tensor.shape)}"
-            )
-    shapes = f"got q {tuple(q.shape)}, k {tuple(k.shape)} and v {tuple(v.shape)}"
-    if q.size(-1) != k.size(-1):
-        raise ValueError(f"q and k must have the same d_k (last dimension), {shapes}")
-    if k.size(-2) != v.size(-2):
-        raise ValueError(f"k and v must have the same n_k (one value per key), {shapes}")
-    if mask is not None:
-        check_mask(mask, (*q.shape[:-1], k.size(-2)), q.device)

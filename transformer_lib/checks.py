@@ -135,3 +135,42 @@ def check_mask(mask: Tensor, shape: tuple[int, ...], device: torch.device) -> No
             f"mask must broadcast to (..., n_q, n_k) = {shape}, got {tuple(mask.shape)}; "
             "padding_mask(token_ids, pad_id) makes (batch, 1, 1, n_k)"
         )
+
+
+def check_attention(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, *, grouped: bool = False
+) -> None:
+    """Queries, keys, values and a mask that fit; grouped: k and v may have fewer heads."""
+    check_float_tensor("q", q)
+    for name, tensor in (("k", k), ("v", v)):
+        check_float_tensor(name, tensor)
+        check_alike(name, tensor, "q", q)
+        if not grouped or tensor.ndim < 3:
+            _check_leading(name, tensor, q)
+    shapes = f"got q {tuple(q.shape)}, k {tuple(k.shape)} and v {tuple(v.shape)}"
+    if grouped and q.ndim > 2:
+        _check_grouped_heads(q, k, v, shapes)
+    if q.size(-1) != k.size(-1):
+        raise ValueError(f"q and k must have the same d_k (last dimension), {shapes}")
+    if k.size(-2) != v.size(-2):
+        raise ValueError(f"k and v must have the same n_k (one value per key), {shapes}")
+    if mask is not None:
+        check_mask(mask, (*q.shape[:-1], k.size(-2)), q.device)
+
+
+def _check_leading(name: str, tensor: Tensor, q: Tensor) -> None:
+    if tensor.shape[:-2] != q.shape[:-2]:
+        raise ValueError(
+            f"q and {name} must share batch and heads (all dimensions but the last two), "
+            f"got q {tuple(q.shape)} and {name} {tuple(tensor.shape)}"
+        )
+
+
+def _check_grouped_heads(q: Tensor, k: Tensor, v: Tensor, shapes: str) -> None:
+    batches_fit = k.shape[:-2] == v.shape[:-2] and k.shape[:-3] == q.shape[:-3]
+    heads, kv_heads = q.size(-3), k.size(-3) if k.ndim > 2 else 0
+    if not batches_fit or (heads and (not kv_heads or heads % kv_heads)):
+        raise ValueError(
+            "k and v must have the batch of q, and one number of heads (dimension −3) that "
+            f"divides that of q, {shapes}"
+        )

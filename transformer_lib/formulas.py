@@ -4,7 +4,7 @@ Float64 arrays, the article's symbols, no batches except where ``...`` says so, 
 checks, no speed. The PyTorch code in this library is tested equal to these lines.
 Tokens are rows: ``X @ W``. Each docstring names its equation by the label it has in the book.
 The order is the article's: §1 recurrence, §3 embedding and position, §4 attention, §5 heads,
-§6 feed-forward, §7 norm and residual, §8 decoder, §10 training.
+§6 feed-forward, §7 norm and residual, §8 decoder, §9 flash attention, §10 training.
 """
 
 import math
@@ -308,6 +308,99 @@ def cross_attention(
 ) -> Float[Array, "n_q d_v"]:
     """Q = X_dec W_Q, but K = X_enc W_K and V = X_enc W_V (eq-cross-attention)."""
     return head(X_dec, X_enc, W_Q, W_K, W_V)
+
+
+# --- §9 flash attention -------------------------------------------------------------------
+
+
+def attention_flops(n_q: int, n_k: int, d_k: int, d_v: int) -> int:
+    """2 n_q n_k (d_k + d_v): the multiplications and additions in Q Kᵀ and A V (eq-flops)."""
+    return 2 * n_q * n_k * (d_k + d_v)
+
+
+def moved_by_tiles(n: int, d: int, M: int) -> int:
+    """2nd + 2⌈n/B⌉nd numbers, B = ⌊M / 4(d+1)⌋, fast memory for M (eq-moved-tiled)."""
+    B = M // (4 * (d + 1))
+    return 2 * n * d + 2 * -(-n // B) * n * d
+
+
+def moved_step_by_step(n: int, d: int, M: int) -> int:
+    """4 n² more: the scores and the weights, each written and read (eq-moved-plain)."""
+    return 4 * n**2 + moved_by_tiles(n, d, M)
+
+
+def log_sum_exp(S: Float[Array, "... n_k"]) -> Float[Array, "... 1"]:
+    """ln Σ_j exp(s_j), the logarithm of the softmax's denominator (eq-log-sum-exp)."""
+    m = S.max(axis=-1, keepdims=True)
+    return m + np.log(np.exp(S - m).sum(axis=-1, keepdims=True))
+
+
+def softmax_state(
+    S: Float[Array, "... n_k"], V: Float[Array, "n_k d_v"]
+) -> tuple[Float[Array, "... 1"], Float[Array, "... 1"], Float[Array, "... d_v"]]:
+    """m = max s_j, ℓ = Σ exp(s_j − m), o = Σ exp(s_j − m) v_j; the output is o / ℓ (eq-state)."""
+    m = S.max(axis=-1, keepdims=True)
+    E = np.exp(S - m)
+    return m, E.sum(axis=-1, keepdims=True), E @ V
+
+
+def merge_states(
+    first: tuple[Array, Array, Array], second: tuple[Array, Array, Array]
+) -> tuple[Array, Array, Array]:
+    """The state over both: each is brought to the common maximum, then added (eq-merge)."""
+    m = np.maximum(first[0], second[0])
+    a, b = np.exp(first[0] - m), np.exp(second[0] - m)
+    return m, a * first[1] + b * second[1], a * first[2] + b * second[2]
+
+
+def row_term(
+    d_output: Float[Array, "n_q d_v"], output: Float[Array, "n_q d_v"]
+) -> Float[Array, "n_q 1"]:
+    """D = rowsum(dO ∘ O), one number for each query (eq-row-term; Dao et al. 2022, appendix B)."""
+    return (d_output * output).sum(axis=-1, keepdims=True)
+
+
+def attention_gradients(
+    Q: Float[Array, "n_q d_k"],
+    K: Float[Array, "n_k d_k"],
+    V: Float[Array, "n_k d_v"],
+    d_output: Float[Array, "n_q d_v"],
+) -> tuple[Float[Array, "n_q d_k"], Float[Array, "n_k d_k"], Float[Array, "n_k d_v"]]:
+    """dQ = dS K / √d_k, dK = dSᵀ Q / √d_k, dV = Pᵀ dO (eq-gradients)."""
+    P = softmax(scaled_scores(Q, K))
+    dS = P * (d_output @ V.T - row_term(d_output, P @ V)) / np.sqrt(Q.shape[-1])
+    return dS @ K, dS.T @ Q, P.T @ d_output
+
+
+def sliding_window_mask(n: int, window: int) -> Bool[Array, "{n} {n}"]:
+    """0 ≤ i − j < w: a token sees itself and the w − 1 before it (eq-window)."""
+    i, j = np.arange(n)[:, None], np.arange(n)
+    return (j <= i) & (i - j < window)
+
+
+def feature_map(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+    """φ(x) = elu(x) + 1: x + 1 where x > 0, else eˣ (eq-feature-map; Katharopoulos et al. 2020)."""
+    return np.where(x > 0, x + 1, np.exp(np.minimum(x, 0)))
+
+
+def linear_attention(
+    Q: Float[Array, "n_q d_k"], K: Float[Array, "n_k d_k"], V: Float[Array, "n_k d_v"]
+) -> Float[Array, "n_q d_v"]:
+    """φ(Q) (φ(K)ᵀ V), divided row by row by φ(Q) Σ_j φ(k_j) (eq-linear-order)."""
+    phi_Q, phi_K = feature_map(Q), feature_map(K)
+    return phi_Q @ (phi_K.T @ V) / (phi_Q @ phi_K.sum(axis=0))[:, None]
+
+
+def causal_linear_attention(
+    Q: Float[Array, "n d_k"], K: Float[Array, "n d_k"], V: Float[Array, "n d_v"]
+) -> Float[Array, "n d_v"]:
+    """The same over j ≤ i: H_i = H_{i−1} + φ(k_i)ᵀ v_i, z_i = z_{i−1} + φ(k_i) (eq-recurrence)."""
+    H, z = np.zeros((K.shape[1], V.shape[1])), np.zeros(K.shape[1])
+    rows = []
+    for q, k, v in zip(feature_map(Q), feature_map(K), V, strict=True):
+        H, z = H + np.outer(k, v), z + k
+        rows.append(q @ H / (q @ z))
+    return np.array(rows)
 
 
 # --- §10 training -------------------------------------------------------------------------

@@ -56,3 +56,24 @@ def padding_mask(token_ids: Int[Tensor, "batch n"], pad_id: int) -> Bool[Tensor,
     check_ids("token_ids", token_ids)
     check_int("pad_id", pad_id)
     return (token_ids != pad_id)[:, None, None, :]
+
+
+def sliding_window_mask(n: int, window: int) -> Bool[Tensor, "{n} {n}"]:
+    """Which keys each query may see when it sees itself and the window − 1 before it.
+
+    Args:
+        n: number of positions.
+        window: how many positions a query sees.
+
+    Returns:
+        Boolean (n, n), ``True`` where i − window < j ≤ i.
+
+    Raises:
+        TypeError: n or window is not an int.
+        ValueError: n is negative, or window is below 1.
+
+    Source: Beltagy et al. (2020), §3.1, here without the keys that come later.
+    """
+    check_size("n", n, least=0)
+    check_size("window", window)
+    return causal_mask(n).triu(1 - window)

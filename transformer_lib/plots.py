@@ -1,8 +1,9 @@
 """The book's figures: drawn by matplotlib, shown as inline SVG that follows its page.
 
 Draw with :func:`matrices`, :func:`lookup`, :func:`curves`, :func:`hull`, :func:`pipeline`,
-:func:`blocks`, :func:`bars`, :func:`clocks`, :func:`verdicts` or :func:`sheets` (or any
-matplotlib figure), then present it: ``show(curves(...), alt="...", caption="...")``.
+:func:`blocks`, :func:`bars`, :func:`clocks`, :func:`verdicts`, :func:`sheets` or :func:`tiles`
+(or any matplotlib figure), then present it: ``show(curves(...), alt="...", caption="...")``;
+several moments of one thing with :func:`show_steps`.
 
 Matplotlib's black stands for ink: it becomes ``currentColor`` and turns light in a dark
 theme. Data colours are mid-tones that keep 3:1 against both backgrounds. Text stays text, in
@@ -86,15 +87,54 @@ def show(figure: Figure, *, alt: str, caption: str) -> BookFigure:
     Raises:
         ValueError: alt or caption is empty.
     """
+    element = ElementTree.Element("figure", {"class": "book-figure"})
+    element.append(_named_svg(figure, alt, caption))
+    ElementTree.SubElement(element, "figcaption").text = caption
+    return BookFigure(ElementTree.tostring(element, encoding="unicode"), alt)
+
+
+def show_steps(steps: Sequence[tuple[Figure, str, str]], *, caption: str) -> BookFigure:
+    """Show moments of one thing side by side; the site's script turns them into a stepper.
+
+    Without the script, on paper and in Jupyter, all moments are seen at once.
+
+    Args:
+        steps: (figure, alt, note): the note stands below its figure.
+        caption: plain text under all.
+
+    Raises:
+        ValueError: no steps, or a text that is empty.
+    """
+    if not steps:
+        raise ValueError("show_steps needs at least one step, got none")
+    add = ElementTree.SubElement
+    element = ElementTree.Element("figure", {"class": "book-figure"})
+    stepper = add(element, "div", {"class": "book-steps"})
+    row = add(stepper, "div", {"class": "book-steps-row", "style": _SIDE_BY_SIDE})
+    for figure, alt, note in steps:
+        step = add(row, "div", {"class": "book-step"})
+        step.append(_named_svg(figure, alt, note))
+        add(step, "p").text = note
+    buttons = add(stepper, "div", {"class": "book-steps-buttons", "hidden": "hidden"})
+    for word in ("Back", "Next"):
+        add(buttons, "button", {"type": "button"}).text = word
+    add(element, "figcaption").text = caption
+    return BookFigure(ElementTree.tostring(element, encoding="unicode"), steps[0][1])
+
+
+_SIDE_BY_SIDE = (
+    "display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(9rem, 1fr))"
+)
+
+
+def _named_svg(figure: Figure, alt: str, caption: str) -> ElementTree.Element:
+    """The drawing, with a name for those who cannot see it."""
     for name, text in (("alt", alt), ("caption", caption)):
         if not text.strip():
             raise ValueError(f"{name} must say something about the figure, got {text!r}")
     svg = _page_svg(_matplotlib_svg(figure, salt=alt + caption))
     svg.set("aria-label", alt)
-    element = ElementTree.Element("figure", {"class": "book-figure"})
-    element.append(svg)
-    ElementTree.SubElement(element, "figcaption").text = caption
-    return BookFigure(ElementTree.tostring(element, encoding="unicode"), alt)
+    return svg
 
 
 def _matplotlib_svg(figure: Figure, salt: str) -> ElementTree.Element:
@@ -1131,3 +1171,95 @@ def _draw_sheet(axes: Axes, sheet: Sheet, middle: np.ndarray, unit: Real, half: 
             axes.fill(*cut.T, fc=(0, 0, 0, 0.25), lw=0, clip_on=False)
         axes.plot(*cut.T, color="black", lw=2.4, clip_on=False, solid_joinstyle="round")
     _write(axes, middle[0], 10, sheet.title, SMALL, weight="bold")
+
+
+# ---------------------------------------------------------------- tiles
+
+
+_SQUARE = 16  # side of a cell
+
+
+@drawing
+def tiles(
+    values: ArrayLike,
+    order: Sequence[tuple[int, int]],
+    now: int,
+    *,
+    block: int,
+    tokens: Sequence[str],
+    state: Mapping[str, Sequence[str]],
+) -> Figure:
+    """One moment of attention in tiles: the numbers exist in the tile of this moment only.
+
+    Tiles done are grey, tiles that are never visited crossed out.
+
+    Args:
+        values: (n, n), what the tiles hold; NaN leaves a cell blank.
+        order: (row, column) of each tile, in the order in which they are visited.
+        now: which of them is shown.
+        block: rows and columns of a tile.
+        tokens: n labels, of the rows and of the columns.
+        state: heading → what each row of the tile keeps, written at the right.
+
+    Raises:
+        ValueError: no such tile.
+    """
+    if not 0 <= now < len(order):
+        raise ValueError(f"now must be one of 0 … {len(order) - 1}, got {now}")
+    values, n = np.asarray(values, dtype=float), len(tokens)
+    left, top = 20, 20
+    figure, axes = _canvas(WIDTH / 2, top + _SQUARE * n + 4)
+    cut = [slice(i, min(i + block, n)) for i in range(0, n, block)]
+    for place in product(range(len(cut)), repeat=2):
+        done, skipped = place in order[:now], place not in order
+        _draw_tile(axes, *(cut[i] for i in place), left, top, done=done, skipped=skipped)
+    rows, cols = (cut[i] for i in order[now])
+    _draw_labels(axes, tokens, rows, cols, left, top)
+    _draw_tile_in_use(axes, _table(values[rows, cols]), rows, cols, left, top)
+    _draw_state(axes, state, left + _SQUARE * n, top + _SQUARE * rows.start)
+    return figure
+
+
+def _draw_tile_in_use(
+    axes: Axes, table: Sequence[Sequence[str]], rows: slice, cols: slice, left: Real, top: Real
+) -> None:
+    """The numbers of a tile, in a frame that stands out."""
+    x, y = left + _SQUARE * cols.start, top + _SQUARE * rows.start
+    width, height = _SQUARE * len(table[0]), _SQUARE * len(table)
+    fills = [[to_rgba(BLUE, 0.3)] * len(table[0])] * len(table)
+    _cells(axes, x, y, table, _SQUARE, fills, _SQUARE)
+    _add(axes, Rectangle((x, y), width, height, fill=False, ec=BLUE, lw=2.2))
+
+
+def _draw_state(axes: Axes, state: Mapping[str, Sequence[str]], left: Real, top: Real) -> None:
+    """What each row of the tile keeps, beside it."""
+    for place, (heading, entries) in enumerate(state.items()):
+        x = left + (place + 0.5) * (WIDTH / 2 - left) / len(state)
+        _write(axes, x, 10, heading, SMALL)
+        for i, entry in enumerate(entries):
+            _write(axes, x, top + (i + 0.5) * _SQUARE, entry, SMALL)
+
+
+def _draw_tile(
+    axes: Axes, rows: slice, cols: slice, left: Real, top: Real, *, done: bool, skipped: bool
+) -> None:
+    """A frame: grey if its numbers are used up, with a cross if it is never visited."""
+    x, y = left + _SQUARE * cols.start, top + _SQUARE * rows.start
+    width, height = (_SQUARE * (part.stop - part.start) for part in (cols, rows))
+    _add(axes, Rectangle((x, y), width, height, fc=(0, 0, 0, 0.16 * done), ec=FAINT, lw=0.8))
+    if skipped:
+        across, down = np.array([0.25, 0.75]) * width, np.array([0.25, 0.75]) * height
+        for ends in (down, down[::-1]):
+            axes.plot(x + across, y + ends, color=FAINT, lw=1.2, clip_on=False)
+
+
+def _draw_labels(
+    axes: Axes, tokens: Sequence[str], rows: slice, cols: slice, left: Real, top: Real
+) -> None:
+    """The tokens at both sides; those whose queries and keys are in use are bold."""
+    weight = {True: "bold", False: "normal"}
+    for i, token in enumerate(tokens):
+        middle = (i + 0.5) * _SQUARE
+        asks, is_asked = (part.start <= i < part.stop for part in (rows, cols))
+        _write(axes, left - 9, top + middle, token, weight=weight[asks])
+        _write(axes, left + middle, top - 9, token, weight=weight[is_asked])

@@ -39,10 +39,13 @@ class Case:
     Args:
         label: what is special about these inputs, as a noun phrase ("a batch of two").
         args: the positional arguments.
+        largest: where memory is the point, the most numbers a tensor may have that the answer
+            makes, or takes a sum or a maximum of; None: as many as it likes.
     """
 
     label: Text
     args: tuple[Any, ...]
+    largest: int | None = None
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,7 @@ class Exercise:
         cases: makes the inputs, the same ones at each call.
         mistakes: wrong answers, each with its hint.
         alternatives: right answers written differently; they must pass.
+        wasteful: answers with the right numbers that hold more than a case's ``largest`` allows.
         results: the names of the parts, where the result is a tuple.
         tolerance: largest relative error accepted in float64 (wide for a pencil's rounding).
     """
@@ -88,6 +92,7 @@ class Exercise:
     cases: Callable[[], list[Case]]
     mistakes: tuple[Mistake, ...]
     alternatives: tuple[Callable, ...] = ()
+    wasteful: tuple[Callable, ...] = ()
     results: tuple[str, ...] = ()
     tolerance: float = 1e-7
 

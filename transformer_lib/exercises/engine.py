@@ -3,6 +3,7 @@
 import difflib
 import inspect
 import linecache
+import math
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,8 +26,8 @@ from transformer_lib.exercises.compare import (
     two_numbers,
     wrong_entries,
 )
-from transformer_lib.exercises.data import Case, CheckResult, Exercise, Text
-from transformer_lib.exercises.sandbox import Outcome, TimeLimitReached
+from transformer_lib.exercises.data import Case, CheckResult, Exercise, Mistake, Text
+from transformer_lib.exercises.sandbox import Outcome, TimeLimitReached, TooManyNumbers
 
 FLOAT32_TOLERANCE = 1e-3
 
@@ -106,6 +107,7 @@ class Trial:
         yield from self._changed_arguments()
         yield from self._wrong_gradients()
         yield from self._wrong_in_float32()
+        yield from self._too_many_numbers()
 
     def _float64(self) -> Iterator[tuple[Case, Outcome, Outcome]]:
         yield from zip(self.cases, self.got, self.expected, strict=False)  # float32 comes last
@@ -118,17 +120,28 @@ class Trial:
         """The hint of the mistake that does in every case just what the answer did."""
         tolerance = self.exercise.tolerance
         right = all(same_outcome(g, e, tolerance) for _, g, e in self._float64())
-        if right and all(same_gradients(g, e, tolerance) for _, g, e in self._float64()):
+        if right and all(
+            e.gradients is None or same_gradients(g, e, tolerance) for _, g, e in self._float64()
+        ):
             return
         for mistake in self.exercise.mistakes:
-            made = sandbox.run(mistake.implementation, [case.args for case in self.cases])
-            pairs = list(zip(self.got, made, strict=False))
-            if not any(m.error is None for m in made):
-                continue  # an error alone says too little
-            if all(same_outcome(g, m, tolerance) for g, m in pairs) and (
-                not right or all(same_gradients(g, m, tolerance) for g, m in pairs)
-            ):
+            if self._does_the_same(mistake, right):
                 yield mistake.hint
+
+    def _does_the_same(self, mistake: Mistake, right: bool) -> bool:
+        """Whether a mistake ends like the answer in every case, and if that is right, its gradients.
+
+        Case by case, for most mistakes differ in the first already.
+        """
+        tolerance, only_errors = self.exercise.tolerance, True
+        for case, got in zip(self.cases, self.got, strict=False):  # float32 comes last
+            made = sandbox.run(mistake.implementation, [case.args], gradients=right)[0]
+            if not same_outcome(got, made, tolerance):
+                return False
+            if right and not same_gradients(got, made, tolerance):
+                return False
+            only_errors = only_errors and made.error is not None
+        return not only_errors  # an error alone says too little
 
     def _raised(self) -> Iterator[Text]:
         for case, got in zip([*self.cases, self.in_float32], self.got, strict=True):
@@ -237,6 +250,20 @@ class Trial:
         yield from self._wrong_dtype("float32", got, expected)
         for what, g, e in self._parts(got, expected):
             yield from self._difference(self.in_float32, what, g, e, [], FLOAT32_TOLERANCE)
+
+    def _too_many_numbers(self) -> Iterator[Text]:
+        for case in self.cases:
+            if case.largest is None:
+                continue
+            error = sandbox.run_within(case.largest, self.answer, case.args).error
+            if isinstance(error, TooManyNumbers):
+                line = _line_of(error)
+                yield messages.TOO_MANY_NUMBERS.format(
+                    case=case.label,
+                    numbers=_count_in_words(error.shape),
+                    largest=case.largest,
+                    line=messages.AT_THIS_LINE.format(line=line) if line else "",
+                )
 
     def _whole(self) -> Text:
         return messages.THE_ANSWER if self.exercise.is_number else messages.THE_RESULT
@@ -348,6 +375,12 @@ def _line_of(error: BaseException) -> str:
     return linecache.getline(own[-1].filename, own[-1].lineno).strip() if own else ""
 
 
+def _count_in_words(shape: tuple[int, ...]) -> str:
+    """``60 × 64 = 3840``, or ``20`` for a vector."""
+    product = " × ".join(map(str, shape))
+    return f"{product} = {math.prod(shape)}" if len(shape) > 1 else product
+
+
 def _in_words(error: BaseException) -> str:
     first_line = next(iter(str(error).splitlines()), "")[:200]
     return f"{type(error).__name__}: {first_line}".rstrip(": .")
@@ -356,8 +389,8 @@ def _in_words(error: BaseException) -> str:
 def praise(exercise: Exercise) -> Text:
     """What a right answer is told: no more than was checked."""
     cases = exercise.cases()
-    floats = [_is_float(arg) for case in cases for arg in case.args]
-    text = messages.PASSED if any(floats) else messages.PASSED_WITHOUT_GRADIENTS
+    reference = sandbox.run(exercise.reference, [cases[0].args])[0]
+    text = messages.PASSED if reference.gradients else messages.PASSED_WITHOUT_GRADIENTS
     text = messages.PASSED_NUMBER if exercise.is_number else text
     return text.format(name=exercise.name, n=len(cases))
 

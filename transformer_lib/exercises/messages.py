@@ -39,6 +39,7 @@ RAISED = Text(
     "在「{case}」這組測試裡，程式因為 {error} 而中斷。{line}當時的輸入是：{arguments}。",
 )
 AT_LINE = Text(" It happened in `{line}`.", "出錯的是這一行：`{line}`。")
+AT_THIS_LINE = Text(" It happened in `{line}`.", "就是這一行：`{line}`。")
 
 # What came back
 NOTHING_RETURNED = Text(
@@ -130,6 +131,12 @@ BACKWARD_STOPPED = Text(
 WRONG_GRADIENT = Text(
     "the numbers are right, but on {case} the gradient that reaches {argument} is {problem}.",
     "數值是對的，但在「{case}」這組測試裡，傳到 {argument} 的梯度{problem}。",
+)
+TOO_MANY_NUMBERS = Text(
+    "the numbers are right, but on {case} your function works on {numbers} numbers at once.{line} "
+    "At most {largest} are allowed there: never to hold them all is the point of this exercise.",
+    "數值是對的，但在「{case}」這組測試裡，你的函式一次處理了 {numbers} 個數。{line}"
+    "這裡一次最多只能有 {largest} 個：這一題的重點，就是不要把它們一次全部存下來。",
 )
 GRADIENT_MISSING = Text("missing", "不見了")
 GRADIENT_NAN = Text("NaN", "是 NaN")

@@ -14,12 +14,23 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 TIME_LIMIT = 10.0  # seconds for all calls of one check together
+REDUCTIONS = {"amax", "logsumexp", "max", "mean", "sum"}  # what they work on counts as held
 
 
 class TimeLimitReached(BaseException):
     """The answer did not end in time. No Exception, so that ``except Exception`` lets it out."""
+
+
+class TooManyNumbers(BaseException):
+    """The answer held a larger tensor than allowed. No Exception: see ``TimeLimitReached``."""
+
+    def __init__(self, shape: tuple[int, ...]):
+        super().__init__(shape)
+        self.shape = shape
 
 
 @dataclass(frozen=True)
@@ -38,8 +49,8 @@ class Outcome:
     gradient_error: BaseException | None = None
 
 
-def run(function: Callable, many_args: list[tuple]) -> list[Outcome]:
-    """Call ``function`` on copies of each of ``many_args``, twice: for the value, for gradients.
+def run(function: Callable, many_args: list[tuple], *, gradients: bool = True) -> list[Outcome]:
+    """Call ``function`` on copies of each of ``many_args``: for the value, again for gradients.
 
     What it prints is shown for the first call only; the state it could disturb is put back.
 
@@ -53,8 +64,9 @@ def run(function: Callable, many_args: list[tuple]) -> list[Outcome]:
         for args in many_args:
             value, error, changed = _call(function, args)
             printed.sealed = True
-            gradients = _gradients(function, args) if error is None else (None, None)
-            outcomes.append(Outcome(_detach(value), error, changed, *gradients))
+            wanted = gradients and error is None
+            found = _gradients(function, args) if wanted else (None, None)
+            outcomes.append(Outcome(_detach(value), error, changed, *found))
 
     # The streams are exchanged in this thread, so that a thread we must abandon cannot keep them.
     with _state_put_back(), _streams(printed):
@@ -62,6 +74,46 @@ def run(function: Callable, many_args: list[tuple]) -> list[Outcome]:
     print(printed.getvalue(), end="")
     done = list(outcomes)
     return done + [Outcome(error=TimeLimitReached())] * (len(many_args) - len(done))
+
+
+def run_within(largest: int, function: Callable, args: tuple) -> Outcome:
+    """Call ``function`` once more, silently; ends in ``TooManyNumbers`` where a tensor is larger."""
+
+    def watched(*mine: Any) -> Any:
+        with _SizeLimit(largest):
+            return function(*mine)
+
+    with contextlib.redirect_stdout(io.StringIO()):
+        return run(watched, [args], gradients=False)[0]
+
+
+class _SizeLimit(TorchDispatchMode):
+    """Raises where an operation makes, or reduces, a tensor of more than ``largest`` numbers.
+
+    A view makes nothing: it shows numbers that are there already.
+    """
+
+    def __init__(self, largest: int):
+        super().__init__()
+        self.largest = largest
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """No need: nothing is compiled here, and torch would first load its compiler for seconds."""
+        return False
+
+    def __torch_dispatch__(
+        self, func: Callable, types: tuple, args: tuple = (), kwargs: dict | None = None
+    ) -> Any:
+        result = func(*args, **(kwargs or {}))
+        is_view = any(made.alias_info for made in func._schema.returns)
+        held = [] if is_view else tree_leaves(result)
+        if func.overloadpacket.__name__ in REDUCTIONS:
+            held = [*held, *args]
+        for tensor in held:
+            if isinstance(tensor, Tensor) and tensor.numel() > self.largest:
+                raise TooManyNumbers(tuple(tensor.shape))
+        return result
 
 
 class _FirstPrints(io.StringIO):

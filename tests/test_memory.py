@@ -1,0 +1,70 @@
+"""Memory, counted: what PyTorch holds, and what the model of two memories moves."""
+
+import numpy as np
+import pytest
+import torch
+
+from transformer_lib import formulas
+from transformer_lib.memory import (
+    FastMemory,
+    PeakMemory,
+    attention_in_tiles,
+    attention_step_by_step,
+    block_sizes,
+    blocks,
+)
+
+WAYS = {
+    attention_in_tiles: formulas.moved_by_tiles,
+    attention_step_by_step: formulas.moved_step_by_step,
+}
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+@pytest.mark.parametrize(("n", "d", "capacity"), [(1, 1, 8), (37, 5, 60), (100, 7, 333)])
+def test_attention_is_right_fits_and_moves_what_the_formula_says(way, n, d, capacity):
+    Q, K, V = np.random.default_rng(n).standard_normal((3, n, d))
+    memory = FastMemory(capacity)
+    assert way(Q, K, V, memory) == pytest.approx(formulas.attention(Q, K, V))
+    assert memory.moved == WAYS[way](n, d, capacity)
+    assert memory.most <= capacity
+    assert memory.held == 0
+
+
+def test_large_scores_do_not_overflow():
+    Q, K, V = 100 * np.random.default_rng(0).standard_normal((3, 9, 4))
+    output = attention_in_tiles(Q, K, V, FastMemory(32))
+    assert output == pytest.approx(formulas.attention(Q, K, V))
+
+
+def test_what_does_not_fit_is_refused():
+    memory = FastMemory(5)
+    memory.load(np.zeros(4))
+    with pytest.raises(MemoryError, match="6 numbers do not fit into 5"):
+        memory.hold(np.zeros(2))
+    with pytest.raises(ValueError, match="at least 8 · d = 32, got 31"):
+        block_sizes(31, 4)
+
+
+def test_blocks_cover_everything_once():
+    assert list(blocks(7, 3)) == [slice(0, 3), slice(3, 6), slice(6, 7)]
+    assert list(blocks(0, 3)) == []
+
+
+def test_peak_counts_what_is_alive_at_once_and_views_not_at_all():
+    x = torch.zeros(100)  # 400 bytes, made before
+    with PeakMemory() as memory:
+        x.view(10, 10).t()
+        for _ in range(3):
+            x + 1  # gone at once
+        kept = [x + 1, x.clone()]
+    assert memory.peak == 800
+    del kept
+    assert memory.held == 0
+
+
+def test_peak_sees_the_backward_pass():
+    x = torch.ones(50, requires_grad=True)
+    with PeakMemory() as memory:
+        (x * x).sum().backward()
+    assert memory.peak >= 2 * 4 * 50

@@ -1,0 +1,341 @@
+"""Attention in tiles: exact, and never a tensor of n_q × n_k.
+
+The scores of a block of queries are made and used up one tile of keys at a time. A tile gives its
+own softmax, its part of the output and the logarithm of its denominator, lse = log Σ exp(score);
+two results (output, lse) over different keys merge into the one over both:
+
+    lse = log(exp lse₁ + exp lse₂),   output = exp(lse₁ − lse) output₁ + exp(lse₂ − lse) output₂.
+
+Backward makes each tile's weights once more, P = exp(score − lse), so that of forward only the
+output and the lse are kept. With D = Σ dO ∘ O, one number for each query,
+
+    dV = Pᵀ dO,   dS = P ∘ (dO Vᵀ − D),   dQ = dS K,   dK = dSᵀ Q.
+
+Inside this module all leading dimensions are one: q (heads, n_q, d_k), k and v (kv_heads, n_k, d),
+each key/value head serving heads / kv_heads neighbouring query heads. ``heads``, ``rows`` and
+``cols`` are slices of heads, queries and keys.
+
+Sources: Milakov & Gimelshein (2018); Rabe & Staats (2021); Dao et al. (2022), algorithms 1 and 4;
+Dao (2023), §3.1 (the lse alone is kept).
+"""
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from transformer_lib.checks import check_attention, check_choice, check_number, check_size
+
+# oneDNN's matrix product for float32, which PyTorch's own compiler calls, uses the widest vector
+# instructions of any processor; MKL's, behind torch.bmm, only those of some makers' processors.
+_LINEAR = getattr(torch.ops.mkldnn, "_linear_pointwise", None)
+_HAS_ONEDNN = torch.backends.mkldnn.is_available() and _LINEAR is not None
+# Heads share each operation as long as they make fewer scores than this together: an operation
+# has a cost of its own, on a graphics card much more of it.
+_SMALL = {"cpu": 2**17, "other": 2**24}
+# Scores (n_q · n_k) of a head from which on flash attention is faster; benchmarks/flash.py.
+_LONG = 2**20
+
+
+def flash_attention(
+    q: Float[Tensor, "*batch n_q d_k"],
+    k: Float[Tensor, "*kv_batch n_k d_k"],
+    v: Float[Tensor, "*kv_batch n_k d_v"],
+    *,
+    causal: bool = False,
+    window: int | None = None,
+    mask: Bool[Tensor, "..."] | None = None,
+    scale: float | None = None,
+    block_q: int = 256,
+    block_k: int = 1024,
+    return_lse: bool = False,
+) -> Float[Tensor, "*batch n_q d_v"] | tuple[Tensor, Tensor]:
+    """softmax(scale · q kᵀ) v without ever holding the scores: memory grows with n, not n².
+
+    The queries are the last n_q of the n_k positions (where n_q > n_k, the first ones stand
+    before all keys). A query may attend where causal, window and mask all let it.
+
+    Args:
+        q: queries, (..., n_q, d_k).
+        k: keys, (..., n_k, d_k). Their heads (the last leading dimension) may be fewer than
+            those of q and divide them; each then serves as many neighbouring query heads.
+        v: values, (..., n_k, d_v).
+        causal: a query sees no later position.
+        window: the query at position i sees only positions j with |i − j| < window.
+        mask: Boolean, broadcastable to (..., n_q, n_k), ``True`` = may attend.
+        scale: factor of the scores; 1 / √d_k if not given.
+        block_q, block_k: queries and keys in a tile.
+        return_lse: whether to return each query's log Σ exp(score) as well.
+
+    Returns:
+        output (..., n_q, d_v), 0 for a query that may attend to nothing. With return_lse also
+        the lse (..., n_q), −∞ for such a query; float32, or float64 if q is.
+
+    Raises:
+        TypeError: not floating-point tensors of one dtype, a mask that is not Boolean, sizes
+            that are no ints.
+        ValueError: shapes that do not fit each other, a block or window below 1.
+        RuntimeError: when differentiated twice.
+
+    Source: Dao (2023), algorithm 1.
+    """
+    check_attention(q, k, v, mask, grouped=True)
+    check_choice("causal", causal, (True, False))
+    check_size("block_q", block_q)
+    check_size("block_k", block_k)
+    if window is not None:
+        check_size("window", window)
+    check_size("d_k", q.size(-1))
+    scale = 1 / math.sqrt(q.size(-1)) if scale is None else scale
+    check_number("scale", scale)
+    sight = _Sight(q.shape[:-1], k.size(-2), causal, window, mask)
+    flat = (t.reshape(math.prod(t.shape[:-2]), *t.shape[-2:]) for t in (q, k, v))
+    output, lse = _FlashAttention.apply(*flat, scale, sight, block_q, block_k)
+    output = output.view(*q.shape[:-1], v.size(-1))
+    return (output, lse.view(q.shape[:-1])) if return_lse else output
+
+
+def flash_pays(q: Tensor, k: Tensor) -> bool:
+    """Whether this is faster than PyTorch's fused kernel: long sequences, where oneDNN computes."""
+    return _onednn_takes(q) and q.size(-2) * k.size(-2) >= _LONG
+
+
+class _FlashAttention(torch.autograd.Function):
+    """Both passes over the blocks of queries, and what is kept from one to the other."""
+
+    @staticmethod
+    def forward(ctx, q, k, v, scale, sight, block_q, block_k):
+        output = q.new_zeros(*q.shape[:-1], v.size(-1))
+        # Half precision is summed up in single precision.
+        dtype = torch.promote_types(q.dtype, torch.float32)
+        highest = q.new_full((*q.shape[:-1], 1), torch.finfo(dtype).min, dtype=dtype)
+        total = torch.ones_like(highest)
+        blocks = list(_query_blocks(q, k, block_q, block_k))
+        with torch.autocast(q.device.type, enabled=False):
+            for heads, kv, rows in blocks:
+                at = heads, rows
+                tiles = sight.tiles(heads, rows, block_k)
+                result = _forward_block(q[at].to(dtype) * scale, k[kv], v[kv], tiles)
+                if result is not None:
+                    output[at], highest[at], total[at] = result
+        lse = (highest + total.log()).squeeze(-1)
+        if sight.may_be_blind:
+            blind = highest == torch.finfo(dtype).min
+            output.masked_fill_(blind, 0)
+            lse.masked_fill_(blind.squeeze(-1), -torch.inf)
+        ctx.save_for_backward(q, k, v, output, highest, total)
+        ctx.rest = scale, sight, blocks, block_k
+        return output, lse
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, d_output, d_lse):
+        q, k, v, output, highest, total = ctx.saved_tensors
+        scale, sight, blocks, block_k = ctx.rest
+        dq, dk, dv = (torch.zeros_like(t, dtype=total.dtype) for t in (q, k, v))
+        with torch.autocast(q.device.type, enabled=False):
+            for heads, kv, rows in blocks:
+                at = heads, rows
+                # The weights are made without their denominator; what they meet is divided by it.
+                d_block = d_output[at] / total[at]
+                # The gradient of the lse adds P ∘ dlse to dS, so it joins the row term D.
+                row_term = (d_block * output[at]).sum(-1) - d_lse[at] / total[at].squeeze(-1)
+                tiles = sight.tiles(heads, rows, block_k)
+                queries = q[at].to(total.dtype) * scale, highest[at].squeeze(-1), d_block, row_term
+                dq[at] = scale * _backward_block(*queries, k[kv], v[kv], dk[kv], dv[kv], tiles)
+        return *(t.to(q.dtype) for t in (dq, dk, dv)), None, None, None, None
+
+
+def _forward_block(q, k, v, tiles) -> tuple[Tensor, Tensor, Tensor] | None:
+    """Output, highest, total of scaled queries (g, rows, d_k), tiles merged; None of none."""
+    result = None
+    for cols, hidden in tiles:
+        part = _forward_tile(q, _take(k, cols, q), _take(v, cols, q), hidden)
+        result = part if result is None else _merge(*result, *part)
+    return result
+
+
+def _forward_tile(q, k, v, hidden) -> tuple[Tensor, Tensor, Tensor]:
+    """Output (g, rows, d_v), highest score and Σ exp(score − highest) (g, rows, 1) over one tile.
+
+    The weights are a softmax of their own, for that is one operation, and faster than exp. Its
+    largest weight is 1 / Σ exp(score − highest).
+    """
+    scores = _product(q, k)  # (g, rows, d_k), (g, cols, d_k) -> (g, rows, cols)
+    hidden.lower(scores)
+    highest = scores.amax(-1, keepdim=True)
+    weights = torch.softmax(scores, -1, out=scores)  # in its place: fresh memory is slow
+    total = weights.amax(-1, keepdim=True).reciprocal_()
+    return _product(weights, v.mT), highest, total  # (g, rows, cols), (g, d_v, cols)
+
+
+def _merge(output_1, highest_1, total_1, output_2, highest_2, total_2):
+    """The result over the keys of two; both outputs are weighted means already."""
+    highest = torch.maximum(highest_1, highest_2)
+    total_1.mul_((highest_1 - highest).exp_())
+    total_2.mul_((highest_2 - highest).exp_())
+    total = total_1 + total_2
+    output = output_1.mul_(total_1 / total).addcmul_(output_2, total_2 / total)
+    return output, highest, total
+
+
+def _backward_block(q, highest, d_output, row_term, k, v, dk, dv, tiles) -> Tensor:
+    """dQ (g, rows, d_k) of a block of queries, but for the scale; adds its share to dk and dv."""
+    dq = q.new_zeros(q.mT.shape)
+    for cols, hidden in tiles:
+        tile = _take(k, cols, q), _take(v, cols, q)
+        dq_part, dk_part, dv_part = _backward_tile(q, highest, d_output, row_term, *tile, hidden)
+        dq += dq_part
+        _add(dk[:, cols], dk_part)
+        _add(dv[:, cols], dv_part)
+    return dq.mT
+
+
+def _backward_tile(q, highest, d_output, row_term, k, v, hidden) -> tuple[Tensor, Tensor, Tensor]:
+    """dQᵀ (g, d_k, rows), dK (g, cols, d_k) and dV (g, cols, d_v) of one tile.
+
+    Scores and weights are made transposed: what is subtracted from each query's is then the
+    bias of a product, and costs no pass of its own.
+    """
+    weights = _product(k, q, -highest)  # (g, cols, d_k), (g, rows, d_k) -> (g, cols, rows)
+    weights.exp_()
+    hidden.clear(weights)
+    d_scores = _product(v, d_output, -row_term).mul_(weights)  # -> (g, cols, rows)
+    return _product(k.mT, d_scores.mT), _product(d_scores, q.mT), _product(weights, d_output.mT)
+
+
+def _product(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
+    """a bᵀ + bias: (g, m, d) and (g, n, d) and (g, n) -> (g, m, n)."""
+    if a.size(0) == 1 and _onednn_takes(a):
+        return _LINEAR(a[0], b[0], None if bias is None else bias[0], "none", [], "")[None]
+    return torch.bmm(a, b.mT) if bias is None else torch.baddbmm(bias[:, None], a, b.mT)
+
+
+def _onednn_takes(tensor: Tensor) -> bool:
+    return _HAS_ONEDNN and tensor.dtype == torch.float32 and tensor.device.type == "cpu"
+
+
+def _take(keys: Tensor, cols: slice, like: Tensor) -> Tensor:
+    """These keys (or values) in the dtype and for each of the heads of ``like``."""
+    tile = keys[:, cols].to(like.dtype)
+    repeats = like.size(0) // tile.size(0)
+    return tile if repeats == 1 else tile.repeat_interleave(repeats, 0)
+
+
+def _add(total: Tensor, part: Tensor) -> None:
+    """Add the gradients of all heads that share a key to the one of the key."""
+    repeats = part.size(0) // total.size(0)
+    total += part if repeats == 1 else part.unflatten(0, (-1, repeats)).sum(1)
+
+
+def _query_blocks(q: Tensor, k: Tensor, block_q: int, block_k: int) -> Iterator[tuple[slice, ...]]:
+    """Which heads, key/value heads and rows are worked on at once."""
+    heads, n_q = q.shape[:2]
+    shared = max(1, heads // max(1, k.size(0)))  # query heads of one key/value head
+    tile = min(block_q, n_q) * min(block_k, k.size(1))
+    group = _SMALL["cpu" if q.device.type == "cpu" else "other"] // max(1, tile)
+    group = max(1, group // shared * shared)
+    for start in range(0, heads, group):
+        stop = min(start + group, heads)
+        kv = slice(start // shared, -(-stop // shared))
+        for row in range(0, n_q, block_q):
+            yield slice(start, stop), kv, slice(row, min(row + block_q, n_q))
+
+
+class _Sight:
+    """Which keys each query may see: those from ``before`` its position to ``after`` it, if the
+    mask lets it too. Without causal and window, before and after reach beyond all keys."""
+
+    def __init__(self, shape, n_k: int, causal: bool, window: int | None, mask: Tensor | None):
+        *self.batch, self.n_q = shape
+        self.n_k = n_k
+        self.shift = n_k - self.n_q  # query i stands at position i + shift
+        self.before = self.n_q + n_k if window is None else window - 1
+        self.after = 0 if causal else self.before
+        if mask is not None:
+            mask = torch.atleast_2d(mask)
+            mask = mask.expand(*self.batch, *mask.shape[-2:])
+        self.mask = mask
+        self.may_be_blind = mask is not None or self.n_q > n_k  # else each sees at least itself
+        self._lowest = {}
+
+    def tiles(self, heads: slice, rows: slice, block_k: int) -> Iterator[tuple[slice, "_Hidden"]]:
+        """The keys (cols) of each tile in which a query sees anything, and what it does not see."""
+        first, last = rows.start + self.shift, rows.stop - 1 + self.shift
+        low, high = max(0, first - self.before), min(self.n_k, last + self.after + 1)
+        for start in range(low, high, block_k):
+            cols = slice(start, min(start + block_k, high))
+            mask = self._mask_tile(heads, rows, cols)
+            # As bytes, for their maximum is found faster than whether any is True.
+            if mask is None or mask.view(torch.uint8).amax():
+                yield cols, _Hidden(self, first, last, cols, mask)
+
+    def lowest(self, rows: int, cols: int, offset: int, like: Tensor) -> Tensor:
+        """The lowest number where distance j − i, ``offset`` at first, is too far, elsewhere 0."""
+        key = rows, cols, offset, like.dtype
+        if key not in self._lowest:  # most tiles on the diagonal have the same
+            full = like.new_full((rows, cols), torch.finfo(like.dtype).min)
+            late = full.triu(self.after - offset + 1)
+            self._lowest[key] = late + full.tril(-self.before - offset - 1)
+        return self._lowest[key]
+
+    def _mask_tile(self, heads: slice, rows: slice, cols: slice) -> Tensor | None:
+        """The mask's part of a tile, (g, rows or 1, cols or 1)."""
+        if self.mask is None:
+            return None
+        rows, cols = (
+            within if size > 1 else slice(None)
+            for within, size in zip((rows, cols), self.mask.shape[-2:], strict=True)
+        )
+        # Indexed head by head: to flatten an expanded mask would copy it.
+        indices = (np.unravel_index(head, self.batch) for head in range(heads.start, heads.stop))
+        return torch.stack([self.mask[index][rows, cols] for index in indices])
+
+
+class _Hidden:
+    """What in one tile its queries, at the positions first … last, do not see."""
+
+    def __init__(self, sight: _Sight, first: int, last: int, cols: slice, mask: Tensor | None):
+        self.sight = sight
+        self.offset = cols.start - first  # distance j − i where the tile begins
+        self.before, self.after = sight.before, sight.after
+        self.mask = None if mask is None or mask.view(torch.uint8).amin() else ~mask
+        self.parts = list(self._parts(last - first + 1, cols.stop - cols.start))
+
+    def _parts(self, rows: int, cols: int) -> Iterator[slice]:
+        """The columns that are hidden from some query: too early for the last, too late for the
+        first."""
+        early = min(cols, rows - 1 - self.before - self.offset)
+        late = max(0, self.after + 1 - self.offset)
+        if late < early:
+            yield slice(0, cols)
+            return
+        if early > 0:
+            yield slice(0, early)
+        if late < cols:
+            yield slice(late, cols)
+
+    def lower(self, scores: Tensor) -> None:
+        """Set hidden scores (g, rows, cols) to the lowest number: a row of −∞ would give NaN.
+
+        By clearing and adding, five times as fast as masked_fill_, and NaN is cleared as well.
+        """
+        for part in self.parts:
+            seen = scores[..., part]
+            offset = self.offset + part.start
+            seen.tril_(self.after - offset).triu_(-self.before - offset)
+            seen += self.sight.lowest(*seen.shape[1:], offset, scores)
+        if self.mask is not None:
+            scores.masked_fill_(self.mask, torch.finfo(scores.dtype).min)
+
+    def clear(self, weights: Tensor) -> None:
+        """Set hidden weights (g, cols, rows) to 0."""
+        for part in self.parts:
+            offset = self.offset + part.start
+            weights[:, part].triu_(offset - self.after).tril_(offset + self.before)
+        if self.mask is not None:
+            weights.masked_fill_(self.mask.mT, 0)
