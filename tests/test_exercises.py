@@ -328,6 +328,16 @@ def test_without_float_inputs_nothing_is_said_of_float_inputs_or_gradients():
     assert "ndarray" in array and "from_numpy" in array and "gradient" not in array
 
 
+def test_a_random_answer_is_told():
+    assert "another result each time" in message(lambda x: torch.nn.functional.dropout(2 * x, 0.5))
+
+
+def test_a_number_needs_neither_brackets_nor_quotation_marks():
+    pencil = catalog["pencil-weights"]
+    assert "without brackets" in judge(pencil, [5]).message
+    assert "without quotation marks" in judge(pencil, "5").message
+
+
 def test_two_numbers_are_printed_until_they_differ():
     text = message(lambda x: 2 * x + 1e-5 * (x == 5))
     assert "expected 10, got 10.00001" in text

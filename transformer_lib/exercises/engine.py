@@ -103,6 +103,7 @@ class Trial:
         yield from self._raised()
         yield from self._wrong_kind()
         yield from self._wrong_dtype("float64", self.got[0].value, self.expected[0].value)
+        yield from self._random()
         yield from self._wrong_result()
         yield from self._changed_arguments()
         yield from self._wrong_gradients()
@@ -175,8 +176,11 @@ class Trial:
     def _advice(self, got: Any) -> Text | str:
         if isinstance(got, tuple) and len(got) == 1:
             return messages.A_STRAY_COMMA
-        why = messages.NO_GRADIENTS_IN_NUMPY if self.has_floats else messages.A_NUMPY_ARRAY
-        return {"ndarray": why, "list": messages.A_LIST}.get(type(got).__name__, "")
+        array = messages.NO_GRADIENTS_IN_NUMPY if self.has_floats else messages.A_NUMPY_ARRAY
+        advice = {"ndarray": array, "list": messages.A_LIST}
+        if self.exercise.is_number:
+            advice = {"list": messages.NO_BRACKETS, "str": messages.NO_QUOTES}
+        return advice.get(type(got).__name__, "")
 
     def _wrong_dtype(self, inputs: str, got: Any, expected: Any) -> Iterator[Text]:
         given = messages.FOR_INPUTS.format(dtype=inputs) if self.has_floats else ""
@@ -185,6 +189,14 @@ class Trial:
                 yield messages.WRONG_DTYPE.format(
                     given=given, what=what, got=g.dtype, expected=e.dtype
                 )
+
+    def _random(self) -> Iterator[Text]:
+        """Whether a wrong answer does not even give the same result twice."""
+        tolerance = self.exercise.tolerance
+        if same_outcome(self.got[0], self.expected[0], tolerance):
+            return
+        if not same_outcome(*sandbox.run(self.answer, [self.cases[0].args] * 2), tolerance):
+            yield messages.RANDOM
 
     def _wrong_result(self) -> Iterator[Text]:
         tolerance = self.exercise.tolerance

@@ -72,7 +72,14 @@ A_LIST = Text(
     "中括號會產生 list：請寫 return a, b，或用 torch.stack 把張量合起來。",
 )
 
+NO_BRACKETS = Text(" Write one number, without brackets.", "請寫一個數，不要加括號。")
+NO_QUOTES = Text(" Write the number without quotation marks.", "數字不要加引號。")
+
 # Its numbers
+RANDOM = Text(
+    "it gives another result each time it is called. Is there dropout, or a random number, in it?",
+    "每次呼叫的結果都不一樣。裡面是不是有 dropout 或隨機數？",
+)
 WRONG_SHAPE = Text(
     "on {case} {what} has shape {got}; expected {expected}. The inputs were: {arguments}.",
     "在「{case}」這組測試裡，{what}的形狀是 {got}，應該是 {expected}。當時的輸入是：{arguments}。",
@@ -118,9 +125,9 @@ CHANGED = Text(
 )
 DETACHED = Text(
     "the numbers are right, but the result is cut off from its inputs, so nothing could be learned "
-    "through it. Look for .detach(), .data, .item(), .numpy(), torch.tensor(...) or torch.no_grad().",
+    "through it. Look for .detach(), .data, .item(), .numpy(), torch.tensor(...), torch.no_grad() or a function of NumPy.",
     "數值是對的，但結果和輸入之間的計算圖斷了，梯度傳不回去，也就沒辦法訓練。"
-    "請找找看有沒有 .detach()、.data、.item()、.numpy()、torch.tensor(...) 或 torch.no_grad()。",
+    "請找找看有沒有 .detach()、.data、.item()、.numpy()、torch.tensor(...)、torch.no_grad() 或 NumPy 的函式。",
 )
 BACKWARD_STOPPED = Text(
     "the numbers are right, but backward() stopped: {error}. An operation in place (-=, /=, x[...] = , a "
