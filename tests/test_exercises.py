@@ -382,6 +382,10 @@ def test_a_constant_factor_is_told():
     assert "1.5 times" in message(lambda x: 3 * x)
 
 
+def test_a_factor_near_1_is_told_with_enough_digits():
+    assert "1.00001 times" in message(lambda x: 2.00002 * x)
+
+
 def test_a_constant_offset_is_told():
     assert "off by 7" in message(lambda x: 2 * x + 7)
 

@@ -82,8 +82,8 @@ def _log_sum_exp_cases():
         Case(Text("blocks of one", "一塊只有一個數"), (randn(4), 1)),
         Case(label.format(size=1000), (1000 + randn(7), 3)),
         Case(label.format(size=-1000), (-1000 + randn(7), 3)),
-        Case(Text("numbers that fall", "愈來愈小的數"), (torch.arange(9.0).double() * -500, 2)),
-        Case(Text("numbers that rise", "愈來愈大的數"), (torch.arange(9.0).double() * 500, 2)),
+        Case(Text("numbers that fall", "越來越小的數"), (torch.arange(9.0).double() * -500, 2)),
+        Case(Text("numbers that rise", "越來越大的數"), (torch.arange(9.0).double() * 500, 2)),
         Case(Text("many numbers", "很多數"), (randn(20), 8), largest=8),
     ]
 
@@ -117,6 +117,24 @@ def _log_sum_exp_with_if(x, block_size):
 
 def _full_blocks(x, block_size):
     return [x[i * block_size : (i + 1) * block_size] for i in range(len(x) // block_size)]
+
+
+def _rescaled_after_adding(x, block_size):
+    maximum, total = x.new_tensor(-torch.inf), x.new_tensor(0.0)
+    for block in x.split(block_size):
+        new = torch.maximum(maximum, block.max())
+        total = (total + (block - new).exp().sum()) * (maximum - new).exp()
+        maximum = new
+    return maximum + total.log()
+
+
+def _difference_added(x, block_size):
+    maximum, total = x.new_tensor(0.0), x.new_tensor(0.0)
+    for block in x.split(block_size):
+        new = torch.maximum(maximum, block.max())
+        total = total + (maximum - new) + (block - new).exp().sum()
+        maximum = new
+    return maximum + total.log()
 
 
 def _combined(combine):
@@ -166,10 +184,61 @@ ONLINE_LOG_SUM_EXP = Exercise(
             "rescaled-the-wrong-way-from-the-start",
             _online_log_sum_exp(rescale=lambda old, new: (new - old).exp()),
             Text(
-                "NaN: at the first block the old maximum is −∞, so exp(new − old) is ∞, and "
-                "∞ · 0 is NaN. Should an old sum grow or shrink when the maximum rises?",
-                "出現 NaN：讀第一塊時，舊的最大值是 −∞，exp(new − old) 就是 ∞，而 ∞ · 0 是 NaN。"
-                "最大值變大時，舊的總和應該變大還是變小？",
+                "NaN: at the first block the old maximum is −∞, so exp(new − old), exp(x − old) "
+                "and old / new are ±∞, and ∞ · 0 is NaN. Which maximum do the new terms subtract, "
+                "and should the old sum grow or shrink when the maximum rises?",
+                "出現 NaN：讀第一塊時，舊的最大值是 −∞，所以 exp(new − old)、exp(x − old)、old / new "
+                "都是 ±∞，而 ∞ · 0 是 NaN。新的項減的是哪一個最大值？最大值變大時，"
+                "舊的總和應該變大還是變小？",
+            ),
+        ),
+        Mistake(
+            "maximum-of-the-first-block",
+            _online_log_sum_exp(
+                highest=lambda old, block: torch.where(old.isinf(), block.max(), old)
+            ),
+            Text(
+                "right while no later number is much larger. Your maximum is that of the first "
+                "block and never rises, so a large number further on overflows.",
+                "後面沒有大得多的數時是對的。但你用的是第一塊的最大值，之後都沒有再變大，"
+                "後面一出現很大的數就溢位了。",
+            ),
+        ),
+        Mistake(
+            "new-terms-rescaled",
+            _rescaled_after_adding,
+            Text(
+                "the factor multiplies the new terms as well. They have subtracted the new maximum "
+                "already; only the old sum needs it.",
+                "新的項也乘上係數了。它們減的已經是新的最大值；只有舊的總和才要乘。",
+            ),
+        ),
+        Mistake(
+            "difference-added",
+            _difference_added,
+            Text(
+                "the difference of the maxima is added to the sum. Another number subtracted in "
+                "the exponent is a factor: exp(a + b) = exp(a) · exp(b).",
+                "你把兩個最大值的差加到總和上了。指數裡多減一個數，等於乘上一個係數："
+                "exp(a + b) = exp(a) · exp(b)。",
+            ),
+        ),
+        Mistake(
+            "mean-of-each-block",
+            lambda x, b: torch.logsumexp(
+                torch.stack([block.logsumexp(0) - math.log(len(block)) for block in x.split(b)]), 0
+            ),
+            Text(
+                "each block adds the mean of its exponentials. Take their sum.",
+                "每一塊加進去的是指數的平均。應該用總和。",
+            ),
+        ),
+        Mistake(
+            "first-block-alone",
+            lambda x, b: x[:b].logsumexp(0),
+            Text(
+                "this is the first block alone. Does a return stand inside of the loop?",
+                "這只算了第一塊。return 是不是寫在迴圈裡面了？",
             ),
         ),
         Mistake(
@@ -287,7 +356,7 @@ ONLINE_LOG_SUM_EXP = Exercise(
             Text(
                 "numbers are counted more than once: the blocks overlap. By how much does the "
                 "start of a block move on?",
-                "有些數重複計算了：塊和塊重疊了。每一塊的起點應該往後移多少？",
+                "有些數重複計算了：塊和塊之間重疊了。每一塊的起點應該往後移多少？",
             ),
         ),
         Mistake(
@@ -316,7 +385,7 @@ ONLINE_LOG_SUM_EXP = Exercise(
             Text(
                 "right unless all numbers are far below 0: then your maximum, which starts at 0, "
                 "is far above them and every exp becomes 0. What is below every number?",
-                "除非所有的數都遠低於 0，不然是對的：你的最大值從 0 開始，這時比它們大太多，"
+                "大多時候是對的，只有所有的數都遠低於 0 時會錯：你的最大值從 0 開始，比它們大太多，"
                 "每個 exp 都變成 0。什麼數比所有的數都小？",
             ),
         ),
@@ -336,7 +405,7 @@ ONLINE_LOG_SUM_EXP = Exercise(
             Text(
                 "the log-sum-exps of the blocks are added. A sum of logarithms is the logarithm of "
                 "a product: how are two of them merged?",
-                "你把各塊的 log-sum-exp 加起來了。對數相加，等於相乘之後再取對數：兩個該怎麼合併？",
+                "你把各塊的 log-sum-exp 加起來了。對數相加，等於相乘之後再取對數：兩個 log-sum-exp 該怎麼合併？",
             ),
         ),
         Mistake(
@@ -430,6 +499,11 @@ _next_state = _update()
 def _divide(maximum, total, output):
     """The total is at least exp(0) = 1, except for a query that saw nothing: its output is 0."""
     return output / total.clamp(min=1.0)
+
+
+def _divide_unless_0(maximum, total, output):
+    """Where a slip may leave a total between 0 and 1."""
+    return output / total.masked_fill(total == 0, 1.0)
 
 
 def _flash(
@@ -558,6 +632,23 @@ def _overwritten(state, scores, seen, v):
     return maximum, total, _rescale(scores, maximum) @ v
 
 
+def _maximum_not_kept(state, scores, seen, v):
+    """The next block starts from −∞ again; a hidden one changes nothing."""
+    _, total, output = state
+    new = _highest(torch.full_like(total, -torch.inf), scores)
+    factor, weights = 1.0 * new.isinf(), _rescale(scores, new)
+    total = total * factor + weights.sum(-1, keepdim=True)
+    return state[0], total, output * factor + weights @ v
+
+
+def _new_weights_rescaled(state, scores, seen, v):
+    maximum, total, output = state
+    new = _highest(maximum, scores)
+    factor = _rescale(maximum, new)
+    weights = factor * _rescale(scores, new)
+    return new, total * factor + weights.sum(-1, keepdim=True), output * factor + weights @ v
+
+
 def _mask_not_in_total(state, scores, seen, v):
     """exp first; then hides the weights from the output, but not from the total."""
     maximum, total, output = state
@@ -579,6 +670,33 @@ def _padded_with_zeros(q, k, v, block_size, causal):
 def _cut_along_dim_0(q, k, v, block_size, causal):
     """k[first:last] cuts the batch where there is one."""
     return flash_attention(q, k if k.ndim == 2 else k[:block_size], v, block_size, causal)
+
+
+def _only_diagonal_tiles_masked(top_left):
+    def answer(q, k, v, block_size, causal):
+        n_q, n_k = q.size(-2), k.size(-2)
+        start = 0 if top_left else n_k - n_q
+
+        def seen(i, j):
+            return (j <= i) | ((i - start) // block_size != j // block_size)
+
+        places = torch.arange(start, start + n_q)[:, None], torch.arange(n_k)
+        return _flash(positions=lambda *_: places, seen=seen)(q, k, v, block_size, causal)
+
+    return answer
+
+
+def _tiles_skipped_by_number(q, k, v, block_size, causal):
+    """Skips the tiles above the diagonal as if query 0 stood at position 0."""
+    n_q, n_k = q.size(-2), k.size(-2)
+    rows = []
+    for first in range(0, n_q, block_size):
+        i = _positions(n_q, n_k, block_size)[0][first : first + block_size]
+        end = min(first + block_size, n_k) if causal else n_k
+        attend = _flash(positions=lambda *_, i=i, end=end: (i, torch.arange(end)))
+        q_i = q[..., first : first + block_size, :]
+        rows.append(attend(q_i, k[..., :end, :], v[..., :end, :], block_size, causal))
+    return torch.cat(rows, dim=-2)
 
 
 def _raw(a, b):
@@ -745,6 +863,47 @@ FLASH_ATTENTION = Exercise(
             _NO_MAXIMUM,
         ),
         Mistake(
+            "maximum-starts-at-0",
+            _flash(
+                update=_update(lambda old, scores: _highest(old, scores).clamp(min=0.0)),
+                finish=_divide_unless_0,
+            ),
+            Text(
+                "right unless all scores of a row are far below 0: then your maximum, which starts "
+                "at 0, is far above them and every exp becomes 0. What is below every score?",
+                "除非一列的分數全都遠低於 0，不然是對的：你的最大值從 0 開始，這時比它們大太多，"
+                "每個 exp 都變成 0。什麼數比所有的分數都小？",
+            ),
+        ),
+        Mistake(
+            "maximum-not-kept",
+            _flash(update=_maximum_not_kept),
+            Text(
+                "the maximum is not kept for the next block, so that all blocks before the last "
+                "are wiped out: the old maximum stays at its lowest, and exp(old − new) is 0.",
+                "最大值沒有留給下一塊用，所以最後一塊之前的全被抹掉了：舊的最大值一直是最低的數，"
+                "exp(old − new) 就是 0。",
+            ),
+        ),
+        Mistake(
+            "new-weights-rescaled",
+            _flash(update=_new_weights_rescaled, finish=_divide_unless_0),
+            Text(
+                "the factor multiplies the new weights as well. They have subtracted the new "
+                "maximum already; only what was collected before needs it.",
+                "新的權重也乘上係數了。它們減的已經是新的最大值；只有先前累積的才要乘。",
+            ),
+        ),
+        Mistake(
+            "divided-by-the-last-sum",
+            _flash(update=_update(rescale_total=lambda old, new: 0.0), finish=_quotient),
+            Text(
+                "the output is divided by the weights of the last block alone. Divide by the sum "
+                "over all blocks, rescaled like the output.",
+                "輸出只除以最後一塊的權重總和。應該除以所有塊的總和，而且要和輸出一樣重新縮放。",
+            ),
+        ),
+        Mistake(
             "one-maximum-for-all-queries",
             _flash(
                 update=_update(lambda old, scores: torch.maximum(old, scores.max())),
@@ -780,7 +939,7 @@ FLASH_ATTENTION = Exercise(
             Text(
                 "keys are counted more than once: the blocks overlap. By how much does the start "
                 "of a block move on?",
-                "有些鍵重複計算了：塊和塊重疊了。每一塊的起點應該往後移多少？",
+                "有些鍵重複計算了：塊和塊之間重疊了。每一塊的起點應該往後移多少？",
             ),
         ),
         *_also_with_nan(
@@ -893,6 +1052,67 @@ FLASH_ATTENTION = Exercise(
             ),
         ),
         Mistake(
+            "triangle-in-each-tile",
+            _flash(
+                positions=lambda n_q, n_k, b: (
+                    torch.arange(n_q)[:, None] % b,
+                    torch.arange(n_k) % b,
+                )
+            ),
+            Text(
+                "each tile is cut by a triangle that starts at its own upper left corner. The "
+                "causal test needs the places in the whole sequence, where query 0 stands at "
+                "n_k − n_q.",
+                "每一小塊都從自己的左上角開始切三角形。做因果判斷要用整個序列裡的位置，"
+                "而第 0 個查詢在 n_k − n_q。",
+            ),
+        ),
+        Mistake(
+            "only-the-diagonal-tiles-masked",
+            _only_diagonal_tiles_masked(top_left=False),
+            Text(
+                "only the tiles whose numbers are equal are masked. Those further right are seen "
+                "as a whole, where they hold nothing but later keys: test them too, or skip them.",
+                "只有編號相同的小塊有遮。更右邊的整塊都看得到，但那裡全是後面的鍵：也要判斷，"
+                "或是跳過。",
+            ),
+        ),
+        Mistake(
+            "only-the-diagonal-tiles-masked-from-the-top-left",
+            _only_diagonal_tiles_masked(top_left=True),
+            Text(
+                "only the tiles whose numbers are equal are masked; those further right are seen "
+                "as a whole. Also, the queries are the last positions: query 0 stands at "
+                "n_k − n_q.",
+                "只有編號相同的小塊有遮，更右邊的整塊都看得到。另外，查詢是最後幾個位置："
+                "第 0 個查詢在 n_k − n_q。",
+            ),
+        ),
+        *_also_with_nan(
+            "tiles-skipped-by-number",
+            _tiles_skipped_by_number,
+            Text(
+                "right where there are as many queries as keys. With fewer queries, too many tiles "
+                "are skipped: block 0 of the queries starts at position n_k − n_q, not at 0.",
+                "查詢和鍵一樣多的時候是對的。查詢比較少時，跳過的小塊太多了："
+                "第 0 塊查詢從位置 n_k − n_q 開始，不是從 0。",
+            ),
+        ),
+        *_also_with_nan(
+            "offset-subtracted",
+            _flash(
+                positions=lambda n_q, n_k, b: (
+                    torch.arange(n_q)[:, None] + n_q - n_k,
+                    torch.arange(n_k),
+                )
+            ),
+            Text(
+                "the offset has the wrong sign: the last query stands at the last key, so query 0 "
+                "stands at position n_k − n_q.",
+                "位移的正負號反了：最後一個查詢站在最後一個鍵的位置，所以第 0 個查詢在位置 n_k − n_q。",
+            ),
+        ),
+        Mistake(
             "top-left",
             _flash(positions=lambda n_q, n_k, b: (torch.arange(n_q)[:, None], torch.arange(n_k))),
             Text(
@@ -909,10 +1129,11 @@ FLASH_ATTENTION = Exercise(
                 finish=_quotient,
             ),
             Text(
-                "almost: where all scores of a row are −∞, the maximum is −∞ too, and −∞ − (−∞) is "
-                "NaN. A query that sees no key should get 0.",
-                "就差一點：一列的分數全是 −∞ 時，最大值也是 −∞，而 −∞ 減 −∞ 是 NaN。"
-                "看不到任何鍵的查詢，輸出應該是 0。",
+                "almost: a query that sees no key gets NaN, where it should get 0. Two things may "
+                "do that: −∞ − (−∞), for the maximum of such a row is −∞ too, and 0 / 0 at the "
+                "end.",
+                "就差一點：看不到任何鍵的查詢，輸出應該是 0，現在卻是 NaN。有兩個地方會變成 NaN："
+                "−∞ 減 −∞（這種列的最大值也是 −∞），以及最後的 0 除以 0。",
             ),
         ),
         Mistake(
@@ -952,6 +1173,15 @@ FLASH_ATTENTION = Exercise(
             Text(
                 "the scores are divided by √d_v. Which vectors is a score made of?",
                 "分數除的是 √d_v。分數是由哪些向量算出來的？",
+            ),
+        ),
+        *_also_with_nan(
+            "scaled-by-n_q",
+            _flash(scale=lambda q, k, v: q.size(-2) ** -0.5),
+            Text(
+                "the scores are divided by the root of the number of queries. It should be the "
+                "length of a query: size(-1), not size(-2).",
+                "分數除的是查詢的個數的平方根。應該用一個查詢的長度：size(-1)，不是 size(-2)。",
             ),
         ),
         *_also_with_nan(
@@ -1191,6 +1421,26 @@ def _backward_of_full_blocks(q, k, v, output, log_sum_exp, grad_output, block_si
     return flash_attention_backward(q, k[..., :full, :], v[..., :full, :], *args)
 
 
+def _backward_of_the_last_queries(*overwritten):
+    """Those named hold what the last block of queries adds, and no more."""
+
+    def answer(q, k, v, output, log_sum_exp, grad_output, block_size):
+        given = q, k, v, output, log_sum_exp, grad_output
+        right = flash_attention_backward(*given, block_size)
+        first = (q.size(-2) - 1) // block_size * block_size
+        rows = (t[..., first:, :] for t in (q, output, grad_output))
+        q, output, grad_output = rows
+        given = q, k, v, output, log_sum_exp[..., first:], grad_output
+        last = flash_attention_backward(*given, block_size)
+        names = "dq", "dk", "dv"
+        return tuple(
+            part if name in overwritten else whole
+            for name, part, whole in zip(names, last, right, strict=True)
+        )
+
+    return answer
+
+
 FLASH_ATTENTION_BACKWARD = Exercise(
     name="flash-attention-backward",
     chapter=9,
@@ -1249,7 +1499,7 @@ FLASH_ATTENTION_BACKWARD = Exercise(
             _backward(row_term=lambda grad, out: grad.sum(-1, keepdim=True)),
             Text(
                 "D is the sum of grad_output alone. Which two rows does the dot product take?",
-                "D 只是把 grad_output 加起來。這個內積用的是哪兩列？",
+                "你的 D 只是把 grad_output 加起來。D 是內積，用的是哪兩列？",
             ),
         ),
         Mistake(
@@ -1370,12 +1620,20 @@ FLASH_ATTENTION_BACKWARD = Exercise(
             ),
         ),
         Mistake(
+            "multiplied-by-the-root",
+            _backward(dq_scale=lambda root: 1 / root, dk_scale=lambda root: 1 / root),
+            Text(
+                "dq and dk are multiplied by √d_k, where they should be divided.",
+                "dq 和 dk 乘上 √d_k 了，應該用除的。",
+            ),
+        ),
+        Mistake(
             "scores-not-scaled",
             _backward(weights=lambda s, lse, root: (s * root - lse).exp()),
             Text(
                 "the scores that P is recomputed from are not divided by √d_k. They have to be "
                 "those of the forward pass.",
-                "重新計算 P 時，分數沒有除以 √d_k。要和前向時的分數一樣。",
+                "重新計算 P 時，分數沒有除以 √d_k。要和正向時的分數一樣。",
             ),
         ),
         Mistake(
@@ -1383,7 +1641,7 @@ FLASH_ATTENTION_BACKWARD = Exercise(
             _backward(weights=lambda s, lse, root: s.exp()),
             Text(
                 "P is exp(score), not normalised. What has the forward pass kept for each row?",
-                "你的 P 只是分數取 exp，沒有正規化。前向時，每一列留下了哪個數？",
+                "你的 P 只是分數取 exp，沒有正規化。正向時，每一列留下了哪個數？",
             ),
         ),
         Mistake(
@@ -1403,6 +1661,15 @@ FLASH_ATTENTION_BACKWARD = Exercise(
                 "exp(score) is divided by the log-sum-exp itself. That is a logarithm: it belongs "
                 "inside of the exp.",
                 "你把分數取 exp 之後，直接除以 log-sum-exp。它是對數，應該放進 exp 裡面。",
+            ),
+        ),
+        Mistake(
+            "exp-before-dividing",
+            _backward(weights=lambda s, lse, root: s.exp() / lse.exp()),
+            Text(
+                "right for small scores, but both exps overflow for large ones. Subtract first: "
+                "exp(score − lse).",
+                "分數小的時候正確，但分數一大，兩個 exp 都會溢位。要先相減：exp(score − lse)。",
             ),
         ),
         Mistake(
@@ -1483,6 +1750,34 @@ FLASH_ATTENTION_BACKWARD = Exercise(
                 "dk 和 dv 對了，但 dq 只剩最後一塊。每一塊鍵都會對每個查詢貢獻一份，要加起來。",
             ),
         ),
+        Mistake(
+            "dk-and-dv-overwritten",
+            _backward_of_the_last_queries("dk", "dv"),
+            Text(
+                "dq is right, but dk and dv hold the share of the last block of queries alone. "
+                "Every block of queries adds its share to every key.",
+                "dq 對了，但 dk 和 dv 只剩最後一塊查詢的那一份。每一塊查詢都會對每個鍵貢獻一份，"
+                "要加起來。",
+            ),
+        ),
+        Mistake(
+            "dk-overwritten",
+            _backward_of_the_last_queries("dk"),
+            Text(
+                "dq and dv are right, but dk holds the share of the last block of queries alone: "
+                "add them up.",
+                "dq 和 dv 對了，但 dk 只剩最後一塊查詢的那一份：要加起來。",
+            ),
+        ),
+        Mistake(
+            "dv-overwritten",
+            _backward_of_the_last_queries("dv"),
+            Text(
+                "dq and dk are right, but dv holds the share of the last block of queries alone: "
+                "add them up.",
+                "dq 和 dk 對了，但 dv 只剩最後一塊查詢的那一份：要加起來。",
+            ),
+        ),
         Mistake("last-short-block-dropped", _backward_of_full_blocks, _LAST_BLOCK),
         Mistake(
             "keys-first",
@@ -1517,6 +1812,169 @@ def _feature(x):
 
 def _identity(x):
     return x
+
+
+def _both(phi):
+    return {"phi_q": phi, "phi_k": phi}
+
+
+# Slips in φ, which both exercises on linear attention know: arguments of _linear, and the hint.
+_WRONG_FEATURES = (
+    (
+        "no-feature-map",
+        {"phi_q": _identity, "phi_k": _identity},
+        Text(
+            "φ is missing: with the plain q and k, weights may be negative, and their sum may "
+            "be 0.",
+            "少了 φ：直接用 q 和 k，權重可能是負的，加起來也可能是 0。",
+        ),
+    ),
+    (
+        "feature-map-on-q-only",
+        {"phi_k": _identity},
+        Text(
+            "φ is applied to the queries only. The keys need it too.",
+            "φ 只用在查詢上。鍵也要。",
+        ),
+    ),
+    (
+        "feature-map-on-k-only",
+        {"phi_q": _identity},
+        Text(
+            "φ is applied to the keys only. The queries need it too.",
+            "φ 只用在鍵上。查詢也要。",
+        ),
+    ),
+    (
+        "feature-map-on-v",
+        {"phi_v": _feature},
+        Text(
+            "φ is applied to the values as well. It is there to make weights positive; the "
+            "values stay as they are.",
+            "你連值也套上 φ 了。它的作用是讓權重變成正的；值要保持原樣。",
+        ),
+    ),
+    (
+        "elu-without-1",
+        _both(F.elu),
+        Text(
+            "φ is elu without the + 1: it goes down to −1, so weights may be negative.",
+            "φ 只有 elu，沒有 + 1：它最低會到 −1，權重就可能是負的。",
+        ),
+    ),
+    (
+        "one-added-inside",
+        _both(lambda x: F.elu(x + 1)),
+        Text(
+            "the 1 is added inside of elu. It lifts the result: elu(x) + 1.",
+            "1 加到 elu 裡面去了。它要加在結果上：elu(x) + 1。",
+        ),
+    ),
+    (
+        "relu",
+        _both(torch.relu),
+        Text(
+            "φ is relu, which is exactly 0 for half of the numbers. elu(x) + 1 is positive "
+            "everywhere.",
+            "φ 用了 relu，有一半的數會剛好變成 0。elu(x) + 1 則處處都是正的。",
+        ),
+    ),
+    (
+        "relu-plus-1",
+        _both(lambda x: x.relu() + 1),
+        Text(
+            "φ is relu(x) + 1: below 0 it is flat. elu(x) + 1 falls towards 0 there, like exp.",
+            "φ 用了 relu(x) + 1：小於 0 的地方是平的。elu(x) + 1 在那裡會像 exp 一樣降到 0。",
+        ),
+    ),
+    (
+        "exp",
+        _both(torch.exp),
+        Text(
+            "φ is exp. elu(x) + 1 agrees with it below 0, but above 0 it grows like x + 1 only.",
+            "φ 用了 exp。小於 0 時，elu(x) + 1 和它一樣；但大於 0 時，只像 x + 1 那樣成長。",
+        ),
+    ),
+    (
+        "softmax-as-feature-map",
+        _both(lambda x: x.softmax(-1)),
+        Text(
+            "φ is a softmax over the features. Here each number is mapped by itself, with "
+            "elu(x) + 1.",
+            "φ 用了沿著特徵做的 softmax。這裡是每個數各自轉換：elu(x) + 1。",
+        ),
+    ),
+    (
+        "sigmoid",
+        _both(torch.sigmoid),
+        Text(
+            "φ is the sigmoid. It is positive too, but asked for is elu(x) + 1.",
+            "φ 用了 sigmoid。它也是正的，但題目要的是 elu(x) + 1。",
+        ),
+    ),
+    (
+        "scaled",
+        {"phi_q": lambda x: _feature(x / math.sqrt(x.size(-1)))},
+        Text(
+            "q is divided by √d_k. That scale keeps a softmax out of saturation; here there is "
+            "no softmax.",
+            "你把 q 除以 √d_k 了。那個縮放是為了不讓 softmax 飽和；這裡沒有 softmax。",
+        ),
+    ),
+    (
+        "both-scaled",
+        _both(lambda x: _feature(x / math.sqrt(x.size(-1)))),
+        Text(
+            "q and k are divided by √d_k. That scale keeps a softmax out of saturation; here there "
+            "is no softmax.",
+            "你把 q 和 k 都除以 √d_k 了。那個縮放是為了不讓 softmax 飽和；這裡沒有 softmax。",
+        ),
+    ),
+    (
+        "x-plus-1",
+        _both(lambda x: x + 1),
+        Text(
+            "φ is x + 1, also below 0, where it may become negative. There elu(x) + 1 is exp(x).",
+            "φ 用了 x + 1，連小於 0 的時候也是，這樣可能變成負的。那裡的 elu(x) + 1 是 exp(x)。",
+        ),
+    ),
+    (
+        "1-minus-elu",
+        _both(lambda x: 1 - F.elu(x)),
+        Text(
+            "the sign is wrong: elu is subtracted from 1, or 1 from elu. φ is elu(x) + 1.",
+            "正負號不對：你用 1 減 elu，或用 elu 減 1。φ 是 elu(x) + 1。",
+        ),
+    ),
+    (
+        "softplus",
+        _both(F.softplus),
+        Text(
+            "φ is softplus, ln(1 + exp(x)). It is positive too, but asked for is elu(x) + 1.",
+            "φ 用了 softplus，也就是 ln(1 + exp(x))。它也是正的，但題目要的是 elu(x) + 1。",
+        ),
+    ),
+    (
+        "absolute-values",
+        _both(torch.abs),
+        Text(
+            "φ is the absolute value: a number and its opposite look the same. It is elu(x) + 1.",
+            "φ 用了絕對值：正數和負數就分不出來了。應該是 elu(x) + 1。",
+        ),
+    ),
+    (
+        "squares",
+        _both(torch.square),
+        Text(
+            "φ is the square: a number and its opposite look the same. It is elu(x) + 1.",
+            "φ 用了平方：正數和負數就分不出來了。應該是 elu(x) + 1。",
+        ),
+    ),
+)
+
+
+def _feature_mistakes(linear):
+    return tuple(Mistake(name, linear(**phi), hint) for name, phi, hint in _WRONG_FEATURES)
 
 
 def _all_keys(q, k):
@@ -1618,105 +2076,24 @@ LINEAR_ATTENTION = Exercise(
                 "每一列沒有正規化：要除以 φ(q) · Σ φ(k)，一個查詢的權重加起來才會是 1。",
             ),
         ),
+        *_feature_mistakes(_linear),
         Mistake(
-            "no-feature-map",
-            _linear(phi_q=_identity, phi_k=_identity),
+            "state-normalised",
+            _linear(normaliser=None, transpose=lambda k: (k / k.sum(-2, True)).mT),
             Text(
-                "φ is missing: with the plain q and k, weights may be negative, and their sum may "
-                "be 0.",
-                "少了 φ：直接用 q 和 k，權重可能是負的，加起來也可能是 0。",
+                "each feature of the keys is divided by its sum, before the query comes in. Divide "
+                "the output, by φ(q) · Σ φ(k), which is another number for each query.",
+                "你在查詢用到之前，就把鍵的每個特徵除以自己的總和了。要除的是輸出，"
+                "除以 φ(q) · Σ φ(k)，每個查詢各有一個。",
             ),
         ),
         Mistake(
-            "feature-map-on-q-only",
-            _linear(phi_k=_identity),
+            "output-scaled",
+            lambda q, k, v: linear_attention(q, k, v) / math.sqrt(q.size(-1)),
             Text(
-                "φ is applied to the queries only. The keys need it too.",
-                "φ 只用在查詢上。鍵也要。",
-            ),
-        ),
-        Mistake(
-            "feature-map-on-k-only",
-            _linear(phi_q=_identity),
-            Text(
-                "φ is applied to the keys only. The queries need it too.",
-                "φ 只用在鍵上。查詢也要。",
-            ),
-        ),
-        Mistake(
-            "feature-map-on-v",
-            _linear(phi_v=_feature),
-            Text(
-                "φ is applied to the values as well. It is there to make weights positive; the "
-                "values stay as they are.",
-                "φ 連值也用上了。它的作用是讓權重變成正的；值要保持原樣。",
-            ),
-        ),
-        Mistake(
-            "elu-without-1",
-            _linear(F.elu, F.elu),
-            Text(
-                "φ is elu without the + 1: it goes down to −1, so weights may be negative.",
-                "φ 只有 elu，沒有 + 1：它最低會到 −1，權重就可能是負的。",
-            ),
-        ),
-        Mistake(
-            "one-added-inside",
-            _linear(lambda x: F.elu(x + 1), lambda x: F.elu(x + 1)),
-            Text(
-                "the 1 is added inside of elu. It lifts the result: elu(x) + 1.",
-                "1 加到 elu 裡面去了。它要加在結果上：elu(x) + 1。",
-            ),
-        ),
-        Mistake(
-            "relu",
-            _linear(torch.relu, torch.relu),
-            Text(
-                "φ is relu, which is exactly 0 for half of the numbers. elu(x) + 1 is positive "
-                "everywhere.",
-                "φ 用了 relu，有一半的數會剛好變成 0。elu(x) + 1 則處處都是正的。",
-            ),
-        ),
-        Mistake(
-            "relu-plus-1",
-            _linear(lambda x: x.relu() + 1, lambda x: x.relu() + 1),
-            Text(
-                "φ is relu(x) + 1: below 0 it is flat. elu(x) + 1 falls towards 0 there, like exp.",
-                "φ 用了 relu(x) + 1：小於 0 的地方是平的。elu(x) + 1 在那裡會像 exp 一樣降到 0。",
-            ),
-        ),
-        Mistake(
-            "exp",
-            _linear(torch.exp, torch.exp),
-            Text(
-                "φ is exp. elu(x) + 1 agrees with it below 0, but above 0 it grows like x + 1 only.",
-                "φ 用了 exp。小於 0 時，elu(x) + 1 和它一樣；但大於 0 時，只像 x + 1 那樣成長。",
-            ),
-        ),
-        Mistake(
-            "softmax-as-feature-map",
-            _linear(lambda x: x.softmax(-1), lambda x: x.softmax(-1)),
-            Text(
-                "φ is a softmax over the features. Here each number is mapped by itself, with "
-                "elu(x) + 1.",
-                "φ 用了沿著特徵做的 softmax。這裡是每個數各自轉換：elu(x) + 1。",
-            ),
-        ),
-        Mistake(
-            "sigmoid",
-            _linear(torch.sigmoid, torch.sigmoid),
-            Text(
-                "φ is the sigmoid. It is positive too, but asked for is elu(x) + 1.",
-                "φ 用了 sigmoid。它也是正的，但題目要的是 elu(x) + 1。",
-            ),
-        ),
-        Mistake(
-            "scaled",
-            _linear(lambda x: _feature(x / math.sqrt(x.size(-1)))),
-            Text(
-                "q is divided by √d_k. That scale keeps a softmax out of saturation; here there is "
-                "no softmax.",
-                "你把 q 除以 √d_k 了。那個縮放是為了不讓 softmax 飽和；這裡沒有 softmax。",
+                "the output is divided by √d_k once more. That scale keeps a softmax out of "
+                "saturation; here there is no softmax.",
+                "輸出又多除了一次 √d_k。那個縮放是為了不讓 softmax 飽和；這裡沒有 softmax。",
             ),
         ),
         Mistake(
@@ -1819,10 +2196,11 @@ LINEAR_ATTENTION = Exercise(
             "transposed-for-one-sequence",
             lambda q, k, v: _linear(transpose=lambda k: k.transpose(0, 1))(q, k, v),
             Text(
-                "right for one sequence, but with a batch the wrong dimensions are exchanged. .T "
-                "and transpose(0, 1) also move the batch; exchange only the last two.",
-                "單一序列時是對的，但有批次時就對調到錯的維度了。"
-                ".T 和 transpose(0, 1) 會動到批次的維度；應該只對調最後兩個維度。",
+                "right for one sequence, but with a batch the wrong dimensions are exchanged or "
+                "summed over: .T, transpose(0, 1) and sum(0) reach the batch. Count dimensions "
+                "from the end: .mT, sum(-2).",
+                "單一序列時是對的，但有批次時，對調或加總的維度就錯了："
+                ".T、transpose(0, 1) 和 sum(0) 會動到批次。請從後面數維度：.mT、sum(-2)。",
             ),
         ),
     ),
@@ -1930,107 +2308,7 @@ CAUSAL_LINEAR_ATTENTION = Exercise(
                 "每一列沒有正規化：要除以 φ(q) · Σ φ(k)，一個查詢的權重加起來才會是 1。",
             ),
         ),
-        Mistake(
-            "no-feature-map",
-            _causal_linear(phi_q=_identity, phi_k=_identity),
-            Text(
-                "φ is missing: with the plain q and k, weights may be negative, and their sum may "
-                "be 0.",
-                "少了 φ：直接用 q 和 k，權重可能是負的，加起來也可能是 0。",
-            ),
-        ),
-        Mistake(
-            "feature-map-on-q-only",
-            _causal_linear(phi_k=_identity),
-            Text(
-                "φ is applied to the queries only. The keys need it too.",
-                "φ 只用在查詢上。鍵也要。",
-            ),
-        ),
-        Mistake(
-            "feature-map-on-k-only",
-            _causal_linear(phi_q=_identity),
-            Text(
-                "φ is applied to the keys only. The queries need it too.",
-                "φ 只用在鍵上。查詢也要。",
-            ),
-        ),
-        Mistake(
-            "feature-map-on-v",
-            _causal_linear(phi_v=_feature),
-            Text(
-                "φ is applied to the values as well. It is there to make weights positive; the "
-                "values stay as they are.",
-                "φ 連值也用上了。它的作用是讓權重變成正的；值要保持原樣。",
-            ),
-        ),
-        Mistake(
-            "elu-without-1",
-            _causal_linear(F.elu, F.elu),
-            Text(
-                "φ is elu without the + 1: it goes down to −1, so weights may be negative.",
-                "φ 只有 elu，沒有 + 1：它最低會到 −1，權重就可能是負的。",
-            ),
-        ),
-        Mistake(
-            "one-added-inside",
-            _causal_linear(lambda x: F.elu(x + 1), lambda x: F.elu(x + 1)),
-            Text(
-                "the 1 is added inside of elu. It lifts the result: elu(x) + 1.",
-                "1 加到 elu 裡面去了。它要加在結果上：elu(x) + 1。",
-            ),
-        ),
-        Mistake(
-            "relu",
-            _causal_linear(torch.relu, torch.relu),
-            Text(
-                "φ is relu, which is exactly 0 for half of the numbers. elu(x) + 1 is positive "
-                "everywhere.",
-                "φ 用了 relu，有一半的數會剛好變成 0。elu(x) + 1 則處處都是正的。",
-            ),
-        ),
-        Mistake(
-            "relu-plus-1",
-            _causal_linear(lambda x: x.relu() + 1, lambda x: x.relu() + 1),
-            Text(
-                "φ is relu(x) + 1: below 0 it is flat. elu(x) + 1 falls towards 0 there, like exp.",
-                "φ 用了 relu(x) + 1：小於 0 的地方是平的。elu(x) + 1 在那裡會像 exp 一樣降到 0。",
-            ),
-        ),
-        Mistake(
-            "exp",
-            _causal_linear(torch.exp, torch.exp),
-            Text(
-                "φ is exp. elu(x) + 1 agrees with it below 0, but above 0 it grows like x + 1 only.",
-                "φ 用了 exp。小於 0 時，elu(x) + 1 和它一樣；但大於 0 時，只像 x + 1 那樣成長。",
-            ),
-        ),
-        Mistake(
-            "softmax-as-feature-map",
-            _causal_linear(lambda x: x.softmax(-1), lambda x: x.softmax(-1)),
-            Text(
-                "φ is a softmax over the features. Here each number is mapped by itself, with "
-                "elu(x) + 1.",
-                "φ 用了沿著特徵做的 softmax。這裡是每個數各自轉換：elu(x) + 1。",
-            ),
-        ),
-        Mistake(
-            "sigmoid",
-            _causal_linear(torch.sigmoid, torch.sigmoid),
-            Text(
-                "φ is the sigmoid. It is positive too, but asked for is elu(x) + 1.",
-                "φ 用了 sigmoid。它也是正的，但題目要的是 elu(x) + 1。",
-            ),
-        ),
-        Mistake(
-            "scaled",
-            _causal_linear(lambda x: _feature(x / math.sqrt(x.size(-1)))),
-            Text(
-                "q is divided by √d_k. That scale keeps a softmax out of saturation; here there is "
-                "no softmax.",
-                "你把 q 除以 √d_k 了。那個縮放是為了不讓 softmax 飽和；這裡沒有 softmax。",
-            ),
-        ),
+        *_feature_mistakes(_causal_linear),
         Mistake(
             "not-causal",
             linear_attention,
@@ -2046,8 +2324,35 @@ CAUSAL_LINEAR_ATTENTION = Exercise(
             Text(
                 "position i does not see itself: its key is added to the state only after the "
                 "state was read (so the first divides 0 by 0).",
-                "位置 i 沒有看到自己：你先讀了狀態，才把它的鍵加進去（所以第一個位置變成 0 除以 0）"
-                "。",
+                "位置 i 沒有看到自己：你先讀了狀態，才把它的鍵加進去，"
+                "所以第一個位置變成 0 除以 0。",
+            ),
+        ),
+        Mistake(
+            "normaliser-one-behind",
+            _causal_linear(normaliser=lambda q, k: (q * (k.cumsum(-2) - k)).sum(-1, keepdim=True)),
+            Text(
+                "the state is right, but the normaliser is one step behind: it is read before the "
+                "key of the position is added (so the first divides by 0).",
+                "狀態對了，但分母慢了一步：你先讀了分母，才把這個位置的鍵加進去"
+                "（所以第一個位置會除以 0）。",
+            ),
+        ),
+        Mistake(
+            "normaliser-starts-at-1",
+            _causal_linear(normaliser=lambda q, k: (q * (1 + k.cumsum(-2))).sum(-1, keepdim=True)),
+            Text(
+                "the sum of φ(k) starts at 1, as if a key had been read already. Nothing has been "
+                "read: it starts at 0.",
+                "分母裡的總和從 1 開始，就好像已經讀過一個鍵。什麼都還沒讀，應該從 0 開始。",
+            ),
+        ),
+        Mistake(
+            "keys-as-queries",
+            lambda q, k, v: causal_linear_attention(k, k, v) + 0 * q.sum(),
+            Text(
+                "the state is asked with φ(k). The queries ask: φ(q).",
+                "你拿鍵去問狀態了，也就是 φ(k)。提問的應該是查詢，用 φ(q)。",
             ),
         ),
         Mistake(
@@ -2211,6 +2516,13 @@ def _window_by_loops(n, window):
     return mask
 
 
+def _window_with_a_negative_start(n, window):
+    mask = torch.zeros(n, n, dtype=torch.bool)
+    for i in range(n):
+        mask[i, i - window + 1 : i + 1] = True
+    return mask
+
+
 SLIDING_WINDOW_MASK = Exercise(
     name="sliding-window-mask",
     chapter=9,
@@ -2232,7 +2544,7 @@ SLIDING_WINDOW_MASK = Exercise(
             Text(
                 "the window reaches as far ahead as back. In a causal model nobody sees what comes "
                 "later.",
-                "視窗往後看多遠，往前也看多遠。在因果模型裡，誰都不能看後面的標記。",
+                "視窗往過去看多遠，往未來也看多遠。在因果模型裡，誰都不能看後面的標記。",
             ),
         ),
         Mistake(
@@ -2282,7 +2594,7 @@ SLIDING_WINDOW_MASK = Exercise(
             _window(lambda i, j, w: j <= i),
             Text(
                 "this is the causal mask: window has no effect. What is too far back has to go.",
-                "這是因果遮罩：window 沒有作用。太久以前的也要遮住。",
+                "這是因果遮罩：window 沒有作用。太前面的也要遮住。",
             ),
         ),
         Mistake(
@@ -2315,7 +2627,7 @@ SLIDING_WINDOW_MASK = Exercise(
             _window(lambda i, j, w: (j <= i) & (i - j >= w)),
             Text(
                 "these are the positions too far back: just those that the window leaves out.",
-                "這些是太久以前的位置：正好是視窗外面的。",
+                "這些是太前面的位置：正好是視窗看不到的。",
             ),
         ),
         Mistake(
@@ -2379,6 +2691,63 @@ SLIDING_WINDOW_MASK = Exercise(
             ),
         ),
         Mistake(
+            "sign-of-the-diagonal",
+            lambda n, window: torch.ones(n, n, dtype=torch.bool).tril().triu(window - 1),
+            Text(
+                "all is hidden but for a window of 1: triu(k) with a positive k begins above the "
+                "diagonal, where tril has left nothing. Diagonals below are counted negative.",
+                "除了視窗是 1 的時候，全都遮住了：triu(k) 的 k 是正數時，從對角線上方開始，"
+                "而那裡已經被 tril 清掉了。對角線下方要用負數來數。",
+            ),
+        ),
+        Mistake(
+            "up-to-the-window-ahead",
+            _window(lambda i, j, w: j - i < w),
+            Text(
+                "this hides only what lies window or more positions ahead: the future is seen, and "
+                "all of the past. In tril(k), a positive k moves the edge up.",
+                "這只遮住了後面第 window 個起的位置：看得到未來，過去也全都看得到。"
+                "tril(k) 的 k 是正數時，邊界會往上移。",
+            ),
+        ),
+        Mistake(
+            "window-or-more-ahead",
+            _window(lambda i, j, w: j - i >= w),
+            Text(
+                "these are the positions window or more ahead of each. In triu(k), a positive k "
+                "moves the edge up; diagonals below are counted negative.",
+                "這些是後面第 window 個起的位置。triu(k) 的 k 是正數時，邊界會往上移；"
+                "對角線下方要用負數來數。",
+            ),
+        ),
+        Mistake(
+            "negative-start",
+            _window_with_a_negative_start,
+            Text(
+                "right except for the first rows: there i − window + 1 is negative, and a slice "
+                "counts a negative start from the end. Begin at max(0, …).",
+                "除了最前面幾列，都是對的：那裡的 i − window + 1 是負數，"
+                "而切片會把負的起點當成從結尾數。起點要用 max(0, …)。",
+            ),
+        ),
+        Mistake(
+            "starts-at-itself",
+            _window(lambda i, j, w: (j >= i.clamp(max=(len(i) - w))) & (j < i + w)),
+            Text(
+                "the window starts at the position and reaches ahead. It ends at the position.",
+                "你的視窗從這個位置開始，一路往後看。這個位置應該是視窗的終點。",
+            ),
+        ),
+        Mistake(
+            "always-full",
+            _window(lambda i, j, w: (j > i - w) & (j < (i + 1).clamp(min=w))),
+            Text(
+                "the first rows are filled up to window positions with later ones. There are fewer "
+                "before them, and the future stays hidden.",
+                "最前面幾列用後面的位置補滿到 window 個了。前面不夠就少看幾個，未來還是要遮住。",
+            ),
+        ),
+        Mistake(
             "added-numbers",
             lambda n, window: torch.zeros(n, n, dtype=torch.float64).masked_fill(
                 ~sliding_window_mask(n, window), -torch.inf
@@ -2394,7 +2763,7 @@ SLIDING_WINDOW_MASK = Exercise(
             _window(lambda i, j, w: (i >= 0) & (j >= 0)),
             Text(
                 "everybody sees everything: neither the future nor what is too far back is hidden.",
-                "誰都看得到全部：未來和太久以前的都沒有遮住。",
+                "誰都看得到全部：未來的、太前面的，都沒有遮住。",
             ),
         ),
     ),
@@ -2443,7 +2812,7 @@ ATTENTION_FLOPS = Exercise(
             Text(
                 "you count a multiply-add once. It is a multiplication and an addition: two "
                 "operations.",
-                "一次乘加你只算一個運算。它是一次乘法加一次加法，要算兩個。",
+                "一次乘加你只算一次運算。它是一次乘法加一次加法，要算兩次。",
             ),
         ),
         Mistake(
@@ -2452,7 +2821,7 @@ ATTENTION_FLOPS = Exercise(
             Text(
                 "these are the scores, Q Kᵀ. There is a second product: the weights times the "
                 "values.",
-                "這是分數 Q Kᵀ 的部分。還有第二個乘法：權重乘上值。",
+                "這是分數 Q Kᵀ 的部分。還有第二次矩陣乘法：權重乘上值。",
             ),
         ),
         Mistake(
@@ -2485,7 +2854,7 @@ ATTENTION_FLOPS = Exercise(
             Text(
                 "right where d_v = d_k. How long is what the second product adds up: a key or a "
                 "value?",
-                "d_v = d_k 時是對的。第二個乘法加總的是鍵還是值？它有多長？",
+                "d_v = d_k 時是對的。第二次矩陣乘法加總的是鍵還是值？它有多長？",
             ),
         ),
         Mistake(
@@ -2502,7 +2871,7 @@ ATTENTION_FLOPS = Exercise(
             Text(
                 "twice too much. The two products are both in d_k + d_v already; a multiply-add is "
                 "2 operations.",
-                "多了一倍。d_k + d_v 已經包含兩個乘法了；一次乘加是 2 個運算。",
+                "多了一倍。d_k + d_v 已經包含兩次矩陣乘法了；一次乘加算 2 次運算。",
             ),
         ),
         Mistake(
@@ -2511,7 +2880,7 @@ ATTENTION_FLOPS = Exercise(
             Text(
                 "d_k and d_v are multiplied. The two products come one after the other, so their "
                 "costs are added.",
-                "你把 d_k 和 d_v 相乘了。兩個乘法是先後做的，所以成本要相加。",
+                "你把 d_k 和 d_v 相乘了。兩次矩陣乘法是先後做的，所以成本要相加。",
             ),
         ),
         Mistake(
@@ -2520,7 +2889,7 @@ ATTENTION_FLOPS = Exercise(
             Text(
                 "the costs of the two products are multiplied. They come one after the other: add "
                 "them.",
-                "你把兩個乘法的成本相乘了。它們是先後做的，要相加。",
+                "你把兩次矩陣乘法的成本相乘了。它們是先後做的，要相加。",
             ),
         ),
         Mistake(
@@ -2541,11 +2910,37 @@ ATTENTION_FLOPS = Exercise(
             ),
         ),
         Mistake(
+            "adds-of-the-second-product-not-counted",
+            lambda n_q, n_k, d_k, d_v: 2 * n_q * n_k * d_k + n_q * n_k * d_v,
+            Text(
+                "the scores are right. In the second product, too, each multiplication comes with "
+                "an addition: two operations.",
+                "分數的部分對了。第二次矩陣乘法也一樣，每次乘法都配一次加法，要算兩次運算。",
+            ),
+        ),
+        Mistake(
+            "sizes-of-the-inputs",
+            lambda n_q, n_k, d_k, d_v: 2 * n_q * d_k + 2 * n_k * d_v,
+            Text(
+                "this touches each number of Q and of V once. But every query meets every key: how "
+                "many pairs are there?",
+                "這樣 Q 和 V 的每個數只用到一次。但每個查詢都會碰到每個鍵：總共有幾對？",
+            ),
+        ),
+        Mistake(
+            "bracket-missing",
+            lambda n_q, n_k, d_k, d_v: 2 * n_q * n_k * d_k + d_v,
+            Text(
+                "d_v stands alone at the end: a bracket is missing around d_k + d_v.",
+                "最後只單獨加了一個 d_v：d_k + d_v 外面少了括號。",
+            ),
+        ),
+        Mistake(
             "softmax-counted",
             lambda n_q, n_k, d_k, d_v: 2 * n_q * n_k * (d_k + d_v) + 3 * n_q * n_k,
             Text(
                 "you have also counted the softmax. Here only the two products count.",
-                "你把 softmax 也算進去了。這裡只算兩個矩陣乘法。",
+                "你把 softmax 也算進去了。這裡只算兩次矩陣乘法。",
             ),
         ),
         Mistake(
@@ -2554,7 +2949,7 @@ ATTENTION_FLOPS = Exercise(
             Text(
                 "you have also counted an operation for each score, such as the scaling. Here only "
                 "the two products count.",
-                "你還多算了每個分數各一次的運算，例如縮放。這裡只算兩個矩陣乘法。",
+                "你還多算了每個分數各一次的運算，例如縮放。這裡只算兩次矩陣乘法。",
             ),
         ),
         Mistake(
@@ -2563,7 +2958,7 @@ ATTENTION_FLOPS = Exercise(
             Text(
                 "you have counted a causal triangle only. Without a mask every query meets every "
                 "key.",
-                "你只算了因果的三角形。沒有遮罩時，每個查詢都會碰到每個鍵。",
+                "你只算了因果遮罩留下的三角形。沒有遮罩時，每個查詢都會碰到每個鍵。",
             ),
         ),
         Mistake(
@@ -2580,7 +2975,7 @@ ATTENTION_FLOPS = Exercise(
             lambda n_q, n_k, d_k, d_v: n_q * (d_k + d_v) + n_k * (d_k + d_v) + n_q * n_k,
             Text(
                 "this counts the numbers that are stored. Asked for are the operations.",
-                "這是存了幾個數。題目問的是運算次數。",
+                "你算的是存了幾個數。題目問的是運算次數。",
             ),
         ),
         Mistake(
@@ -2588,7 +2983,7 @@ ATTENTION_FLOPS = Exercise(
             lambda n_q, n_k, d_k, d_v: 2 * n_q * d_k + 2 * n_q * n_k * d_v,
             Text(
                 "the second product is right. In the first, each query meets one key only.",
-                "第二個乘法對了。第一個裡，每個查詢只碰到一個鍵。",
+                "第二次矩陣乘法對了。但第一次裡，你讓每個查詢只碰到一個鍵。",
             ),
         ),
         Mistake(
@@ -2597,7 +2992,7 @@ ATTENTION_FLOPS = Exercise(
             Text(
                 "the scores are right. In the second product, each number of the output is a sum "
                 "over n_k keys.",
-                "分數的部分對了。第二個乘法裡，輸出的每個數都是 n_k 個鍵的加總。",
+                "分數的部分對了。第二次矩陣乘法裡，輸出的每個數都是 n_k 個鍵的加總。",
             ),
         ),
     ),
@@ -2675,6 +3070,31 @@ PENCIL_ONLINE_SOFTMAX = Exercise(
             ),
         ),
         Mistake(
+            "outputs-added",
+            lambda: 30.0,
+            Text(
+                "30 = 24 + 6: the outputs are added as they stand. Bring both to one maximum "
+                "first, and divide by the sum at the end.",
+                "30 = 24 + 6：你直接把兩個輸出加起來了。要先換成同一個最大值，最後再除以總和。",
+            ),
+        ),
+        Mistake(
+            "exp-of-the-numbers",
+            lambda: (24 * math.exp(-6) + 6) / (4 * math.exp(-6) + 2),
+            Text(
+                "the factor you use is exp(2 − 8). The maxima are ln 2 and ln 8: exp(ln 2 − ln 8).",
+                "你用的係數是 exp(2 − 8)。最大值是 ln 2 和 ln 8：應該是 exp(ln 2 − ln 8)。",
+            ),
+        ),
+        Mistake(
+            "difference-as-factor",
+            lambda: (24 * math.log(1 / 4) + 6) / (4 * math.log(1 / 4) + 2),
+            Text(
+                "the factor you use is the difference ln 2 − ln 8 itself. Its exp is the factor.",
+                "你直接拿 ln 2 − ln 8 當係數了。取 exp 之後才是係數。",
+            ),
+        ),
+        Mistake(
             "added",
             lambda: 9.0,
             Text(
@@ -2689,7 +3109,7 @@ PENCIL_ONLINE_SOFTMAX = Exercise(
             Text(
                 "the factor you use is ln 2 / ln 8 = 1/3. It is exp of the difference: exp(ln 2 − "
                 "ln 8).",
-                "你用的係數是 ln 2 / ln 8 = 1/3。應該是差的 exp：exp(ln 2 − ln 8)。",
+                "你用的係數是 ln 2 / ln 8 = 1/3。應該先相減，再取 exp：exp(ln 2 − ln 8)。",
             ),
         ),
         Mistake(
@@ -2730,9 +3150,8 @@ PENCIL_BYTES_MOVED = Exercise(
             "once",
             lambda: 8.0,
             Text(
-                "8 MiB is the matrix itself. How many times does it, or one of its size, cross the "
-                "bus?",
-                "8 MiB 是矩陣本身的大小。這麼大的矩陣，總共搬了幾次？",
+                "8 MiB is the matrix itself. How many times does it, or one of its size, travel?",
+                "8 MiB 是矩陣本身的大小。這麼大的矩陣，總共搬了幾趟？",
             ),
         ),
         Mistake(
@@ -2758,8 +3177,8 @@ PENCIL_BYTES_MOVED = Exercise(
             "float32",
             lambda: 64.0,
             Text(
-                "64 MiB would be right in float32. A float16 has 2 bytes.",
-                "如果是 float32，64 MiB 就對了。float16 是 2 個位元組。",
+                "64 MiB would be right with 4 bytes for each number (float32). Here they have 2.",
+                "如果每個數是 4 個位元組（float32），64 MiB 就對了。這裡是 2 個。",
             ),
         ),
         Mistake(

@@ -99,7 +99,7 @@ def relation(got: Tensor, expected: Tensor, tolerance: float) -> Text | None:
         return None
     factor = (got * expected).sum() / (expected * expected).sum()
     if factor.abs() > 1e-6 and same_value(got, factor * expected, tolerance):
-        return messages.RATIO.format(factor=f"{factor:.4g}")
+        return messages.RATIO.format(factor=two_numbers(torch.ones_like(factor), factor)[1])
     offset = (got - expected).mean()
     if same_value(got, expected + offset, tolerance):
         return messages.OFFSET.format(offset=f"{offset:.4g}")
