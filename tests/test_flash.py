@@ -286,6 +286,23 @@ def test_arguments_are_left_alone():
     assert all(torch.equal(a, b) for a, b in zip(arguments, before, strict=True))
 
 
+@pytest.mark.skipif(not flash._HAS_ONEDNN, reason="then it is not called")
+def test_onednn_gets_dense_matrices_only(monkeypatch):
+    """With gaps between the rows it is right as well, but a hundred times as slow."""
+    linear = flash._LINEAR
+
+    def watching(a, b, *rest):
+        assert all(t.is_contiguous() or t.mT.is_contiguous() for t in (a, b))
+        return linear(a, b, *rest)
+
+    monkeypatch.setattr(flash, "_LINEAR", watching)
+    q, k, v = (
+        t.unflatten(-1, (2, 3)).transpose(1, 2)  # as multi-head attention cuts them
+        for t in torch.randn(1, 300, 18, requires_grad=True).chunk(3, -1)
+    )
+    flash_attention(q, k, v).backward(torch.randn(1, 2, 300, 3).mT.contiguous().mT)
+
+
 # --- what is computed, and what is held ------------------------------------------------------
 
 

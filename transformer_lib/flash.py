@@ -1,13 +1,14 @@
 """Attention in tiles: exact, and never a tensor of n_q × n_k.
 
-The scores of a block of queries are made and used up one tile of keys at a time. A tile gives its
-own softmax, its part of the output and the logarithm of its denominator, lse = log Σ exp(score);
-two results (output, lse) over different keys merge into the one over both:
+The scores of a block of queries are made and used up one tile of keys at a time. A tile gives, for
+each query, its highest score m, its total l = Σ exp(score − m) and its output, a weighted mean of
+its own; the results over two sets of keys merge into the one over both:
 
-    lse = log(exp lse₁ + exp lse₂),   output = exp(lse₁ − lse) output₁ + exp(lse₂ − lse) output₂.
+    m = max(m₁, m₂),   aᵢ = lᵢ exp(mᵢ − m),   l = a₁ + a₂,   output = (a₁ output₁ + a₂ output₂) / l.
 
-Backward makes each tile's weights once more, P = exp(score − lse), so that of forward only the
-output and the lse are kept. With D = Σ dO ∘ O, one number for each query,
+Backward makes each tile's weights once more, P = exp(score − m) / l, so that of forward only the
+output and the log-sum-exp are kept: the latter in its two parts, lse = m + log l, so that its
+rounding does not grow with the scores. With D = Σ dO ∘ O, one number for each query,
 
     dV = Pᵀ dO,   dS = P ∘ (dO Vᵀ − D),   dQ = dS K,   dK = dSᵀ Q.
 
@@ -16,7 +17,7 @@ each key/value head serving heads / kv_heads neighbouring query heads. ``heads``
 ``cols`` are slices of heads, queries and keys.
 
 Sources: Milakov & Gimelshein (2018); Rabe & Staats (2021); Dao et al. (2022), algorithms 1 and 4;
-Dao (2023), §3.1 (the lse alone is kept).
+Dao (2023), §3.1.
 """
 
 import math
@@ -32,13 +33,14 @@ from transformer_lib.checks import check_attention, check_choice, check_number, 
 
 # oneDNN's matrix product for float32, which PyTorch's own compiler calls, uses the widest vector
 # instructions of any processor; MKL's, behind torch.bmm, only those of some makers' processors.
+# It is no public operation: where it is missing, torch.bmm does the same.
 _LINEAR = getattr(torch.ops.mkldnn, "_linear_pointwise", None)
 _HAS_ONEDNN = torch.backends.mkldnn.is_available() and _LINEAR is not None
 # Heads share each operation as long as they make fewer scores than this together: an operation
 # has a cost of its own, on a graphics card much more of it.
 _SMALL = {"cpu": 2**17, "other": 2**24}
 # Scores (n_q · n_k) of a head from which on flash attention is faster; benchmarks/flash.py.
-_LONG = 2**20
+_LONG = 2**22
 
 
 def flash_attention(
@@ -50,7 +52,7 @@ def flash_attention(
     window: int | None = None,
     mask: Bool[Tensor, "..."] | None = None,
     scale: float | None = None,
-    block_q: int = 256,
+    block_q: int = 512,
     block_k: int = 1024,
     return_lse: bool = False,
 ) -> Float[Tensor, "*batch n_q d_v"] | tuple[Tensor, Tensor]:
@@ -68,7 +70,8 @@ def flash_attention(
         window: the query at position i sees only positions j with |i − j| < window.
         mask: Boolean, broadcastable to (..., n_q, n_k), ``True`` = may attend.
         scale: factor of the scores; 1 / √d_k if not given.
-        block_q, block_k: queries and keys in a tile.
+        block_q, block_k: queries and keys in a tile (with causal or a window fewer queries, and
+            with a window twice the keys).
         return_lse: whether to return each query's log Σ exp(score) as well.
 
     Returns:
@@ -92,6 +95,10 @@ def flash_attention(
     check_size("d_k", q.size(-1))
     scale = 1 / math.sqrt(q.size(-1)) if scale is None else scale
     check_number("scale", scale)
+    if causal:  # one block alone would compute all scores, and hide half of them
+        block_q = min(block_q, max(128, -(-q.size(-2) // 2)))
+    if window is not None:  # all that a window sees in one flat tile, and less beside it
+        block_q, block_k = -(-block_q // 2), 2 * block_k
     sight = _Sight(q.shape[:-1], k.size(-2), causal, window, mask)
     flat = (t.reshape(math.prod(t.shape[:-2]), *t.shape[-2:]) for t in (q, k, v))
     output, lse = _FlashAttention.apply(*flat, scale, sight, block_q, block_k)
@@ -144,7 +151,8 @@ class _FlashAttention(torch.autograd.Function):
                 d_block = d_output[at] / total[at]
                 # The gradient of the lse adds P ∘ dlse to dS, so it joins the row term D.
                 row_term = (d_block * output[at]).sum(-1) - d_lse[at] / total[at].squeeze(-1)
-                tiles = sight.tiles(heads, rows, block_k)
+                # Half as wide as in forward: here two tiles are held at a time.
+                tiles = sight.tiles(heads, rows, (block_k + 1) // 2)
                 queries = q[at].to(total.dtype) * scale, highest[at].squeeze(-1), d_block, row_term
                 dq[at] = scale * _backward_block(*queries, k[kv], v[kv], dk[kv], dv[kv], tiles)
         return *(t.to(q.dtype) for t in (dq, dk, dv)), None, None, None, None
@@ -221,7 +229,8 @@ def _onednn_takes(tensor: Tensor) -> bool:
 
 def _take(keys: Tensor, cols: slice, like: Tensor) -> Tensor:
     """These keys (or values) in the dtype and for each of the heads of ``like``."""
-    tile = keys[:, cols].to(like.dtype)
+    # Contiguous, for oneDNN takes other strides to its slowest code, a hundred times as slow.
+    tile = keys[:, cols].to(like.dtype).contiguous()
     repeats = like.size(0) // tile.size(0)
     return tile if repeats == 1 else tile.repeat_interleave(repeats, 0)
 
@@ -278,9 +287,8 @@ class _Sight:
         """The lowest number where distance j − i, ``offset`` at first, is too far, elsewhere 0."""
         key = rows, cols, offset, like.dtype
         if key not in self._lowest:  # most tiles on the diagonal have the same
-            full = like.new_full((rows, cols), torch.finfo(like.dtype).min)
-            late = full.triu(self.after - offset + 1)
-            self._lowest[key] = late + full.tril(-self.before - offset - 1)
+            seen = like.new_ones(rows, cols).tril_(self.after - offset).triu_(-self.before - offset)
+            self._lowest[key] = seen.sub_(1).mul_(torch.finfo(like.dtype).max)
         return self._lowest[key]
 
     def _mask_tile(self, heads: slice, rows: slice, cols: slice) -> Tensor | None:
