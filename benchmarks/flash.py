@@ -1,8 +1,9 @@
 """flash_attention beside PyTorch's fused kernel: `python benchmarks/flash.py [picture.svg]`
 
-Batch 1, 8 heads, d = 64, float32, two threads; as in transformer.py, the competitors take turns
-and each figure is the median of the turns' ratios (ours / theirs: below 1 we are faster). Memory is
-what one forward adds to a fresh process at its peak, its output left out (Linux only).
+Batch 1, 8 heads, d = 64, float32, two threads; as in transformer.py, two competitors take turns
+and each figure is the median of the turns' ratios (ours / theirs: below 1 we are faster). A turn is
+a few calls where one is short, since the first after the other's is slower. Memory is what one
+forward adds to a fresh process at its peak, its output left out (Linux only).
 """
 
 import multiprocessing
@@ -20,7 +21,8 @@ from transformer import THREADS, memory, ratio, take_turns
 from transformer_lib import causal_mask, flash_attention, scaled_dot_product_attention
 
 HEADS, D = 8, 64
-ROUNDS = {512: 60, 1024: 30, 2048: 12, 4096: 6, 8192: 3}
+ROUNDS = {512: 40, 1024: 30, 2048: 12, 4096: 6, 8192: 3}
+CALLS = {512: 16, 1024: 4}  # in a turn; 1 at other lengths
 LONGEST_PLAIN = 4096  # beyond, the plain version holds gigabytes
 WINDOW = 512
 MEMORY_LENGTHS = (2048, 4096, 8192, 16384)
@@ -32,29 +34,28 @@ def qkv(n: int, requires_grad: bool = False) -> list[Tensor]:
     return [torch.randn(shape, generator=generator, requires_grad=requires_grad) for _ in range(3)]
 
 
-def competitors(n: int, causal: bool) -> list[Callable[..., Tensor]]:
-    """Ours, PyTorch's, and, while its scores still fit, the plain formula."""
-    functions = [
+def competitors(n: int, causal: bool) -> tuple[Callable[..., Tensor], ...]:
+    """Ours, PyTorch's, and the plain formula."""
+    mask = causal_mask(n) if causal and n <= LONGEST_PLAIN else None
+    return (
         lambda q, k, v: flash_attention(q, k, v, causal=causal),
         lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=causal),
-    ]
-    if n <= LONGEST_PLAIN:
-        mask = causal_mask(n) if causal else None
-        functions.append(lambda q, k, v: scaled_dot_product_attention(q, k, v, mask)[0])
-    return functions
+        lambda q, k, v: scaled_dot_product_attention(q, k, v, mask)[0],
+    )
 
 
-def run(function: Callable[..., Tensor], n: int, backward: bool) -> Callable[[], None]:
-    """One call on fixed inputs, with the gradients through a fixed cotangent if asked for."""
+def turn(function: Callable[..., Tensor], n: int, backward: bool) -> Callable[[], None]:
+    """Calls on fixed inputs, with the gradients through a fixed cotangent if asked for."""
     arguments = qkv(n, requires_grad=backward)
     cotangent = torch.randn(1, HEADS, n, D, generator=torch.Generator().manual_seed(1))
 
-    def once() -> None:
-        output = function(*arguments)
-        if backward:
-            torch.autograd.grad(output, arguments, cotangent)
+    def calls() -> None:
+        for _ in range(CALLS.get(n, 1)):
+            output = function(*arguments)
+            if backward:
+                torch.autograd.grad(output, arguments, cotangent)
 
-    return once
+    return calls
 
 
 def compare_times() -> dict[str, list[float]]:
@@ -69,11 +70,15 @@ def compare_times() -> dict[str, list[float]]:
 
 
 def compare_at(n: int, causal: bool, backward: bool, name: str) -> float:
-    runs = [run(function, n, backward) for function in competitors(n, causal)]
-    ours, fused, *plain = take_turns(*runs, rounds=ROUNDS[n])
-    by_plain = f"{ratio(plain[0], ours):.1f} ×" if plain else "–"
+    ours, fused, plain = (turn(function, n, backward) for function in competitors(n, causal))
+    by_plain = "–"
+    if n <= LONGEST_PLAIN:
+        seconds, theirs = take_turns(ours, plain, rounds=max(2, ROUNDS[n] // 4))
+        by_plain = f"{ratio(theirs, seconds):.1f} ×"
+    ours, fused = take_turns(ours, fused, rounds=ROUNDS[n])
+    in_ms = [median(seconds) * 1e3 / CALLS.get(n, 1) for seconds in (ours, fused)]
     print(
-        f"{n:5}  {name:30} {median(ours) * 1e3:7.1f} ms {median(fused) * 1e3:7.1f} ms "
+        f"{n:5}  {name:30} {in_ms[0]:7.1f} ms {in_ms[1]:7.1f} ms "
         f"{ratio(ours, fused):6.2f} {by_plain:>13}",
         flush=True,
     )

@@ -52,8 +52,8 @@ def flash_attention(
     window: int | None = None,
     mask: Bool[Tensor, "..."] | None = None,
     scale: float | None = None,
-    block_q: int = 512,
-    block_k: int = 1024,
+    block_q: int | None = None,
+    block_k: int | None = None,
     return_lse: bool = False,
 ) -> Float[Tensor, "*batch n_q d_v"] | tuple[Tensor, Tensor]:
     """softmax(scale · q kᵀ) v without ever holding the scores: memory grows with n, not n².
@@ -70,8 +70,7 @@ def flash_attention(
         window: the query at position i sees only positions j with |i − j| < window.
         mask: Boolean, broadcastable to (..., n_q, n_k), ``True`` = may attend.
         scale: factor of the scores; 1 / √d_k if not given.
-        block_q, block_k: queries and keys in a tile (with causal or a window fewer queries, and
-            with a window twice the keys).
+        block_q, block_k: queries and keys in a tile; if not given, what is fast on a CPU.
         return_lse: whether to return each query's log Σ exp(score) as well.
 
     Returns:
@@ -88,22 +87,28 @@ def flash_attention(
     """
     check_attention(q, k, v, mask, grouped=True)
     check_choice("causal", causal, (True, False))
-    check_size("block_q", block_q)
-    check_size("block_k", block_k)
-    if window is not None:
-        check_size("window", window)
+    for name, size in (("block_q", block_q), ("block_k", block_k), ("window", window)):
+        if size is not None:
+            check_size(name, size)
     check_size("d_k", q.size(-1))
     scale = 1 / math.sqrt(q.size(-1)) if scale is None else scale
     check_number("scale", scale)
-    if causal:  # one block alone would compute all scores, and hide half of them
-        block_q = min(block_q, max(128, -(-q.size(-2) // 2)))
-    if window is not None:  # all that a window sees in one flat tile, and less beside it
-        block_q, block_k = -(-block_q // 2), 2 * block_k
+    usual = _usual_blocks(q.size(-2), causal, window)
+    blocks = (block_q or usual[0], block_k or usual[1])
     sight = _Sight(q.shape[:-1], k.size(-2), causal, window, mask)
     flat = (t.reshape(math.prod(t.shape[:-2]), *t.shape[-2:]) for t in (q, k, v))
-    output, lse = _FlashAttention.apply(*flat, scale, sight, block_q, block_k)
+    output, lse = _FlashAttention.apply(*flat, scale, sight, *blocks)
     output = output.view(*q.shape[:-1], v.size(-1))
     return (output, lse.view(q.shape[:-1])) if return_lse else output
+
+
+def _usual_blocks(n_q: int, causal: bool, window: int | None) -> tuple[int, int]:
+    """Queries and keys of a tile that fits into a core's cache and is worth its overhead."""
+    if window is not None:  # all that a window sees in one flat tile, and less beside it
+        return 256, 2048
+    if causal:  # one block alone would compute all scores, and hide half of them
+        return min(512, max(128, -(-n_q // 2))), 1024
+    return 512, 1024
 
 
 def flash_pays(q: Tensor, k: Tensor) -> bool:
