@@ -118,7 +118,11 @@ BAD_INPUT = {
     "heads": (lambda: linear_attention(Q, K[:, :1], V), ValueError, "share batch and heads"),
     "d_k": (lambda: linear_attention(Q, K[..., 1:], V), ValueError, "same d_k"),
     "n_k": (lambda: linear_attention(Q, K, V[..., 1:, :]), ValueError, "one value per key"),
-    "causal": (lambda: linear_attention(Q, K, V, causal=1.5), ValueError, "causal must be one of"),
+    "causal": (
+        lambda: linear_attention(Q, K, V, causal=1.5),
+        TypeError,
+        "causal must be True or False",
+    ),
     "causal, n_q": (
         lambda: linear_attention(K, Q, V[..., :37, :], causal=True),
         ValueError,

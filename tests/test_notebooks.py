@@ -109,7 +109,7 @@ def metadata_is_small(notebook: NotebookNode) -> Iterator[str]:
     if extra := set(notebook.metadata) - {"kernelspec", "language_info"}:
         yield f"notebook metadata {sorted(extra)} is not needed"
     for index, cell in enumerate(notebook.cells):
-        if extra := set(cell.metadata) - {"tags", "proves"}:
+        if extra := set(cell.metadata) - {"tags", "proves", "jupyter"}:
             yield f"cells[{index}]: metadata {sorted(extra)} is not needed"
         if unknown := set(cell.metadata.get("tags", [])) - TAGS:
             yield f"cells[{index}]: unknown tags {sorted(unknown)}"
@@ -147,6 +147,14 @@ def exercises_are_complete(notebook: NotebookNode) -> Iterator[str]:
         for cell_name, cell in code_cells(notebook, tag):
             if len(checked_names(cell)) != 1:
                 yield f"{cell_name}: tagged {tag}, must call check once with the exercise's name"
+
+
+def solutions_are_folded(notebook: NotebookNode) -> Iterator[str]:
+    """In JupyterLab too, and nothing else is: a learner decides when to look."""
+    for name, cell in code_cells(notebook):
+        folded = cell.metadata.get("jupyter", {}) == {"source_hidden": True}
+        if folded != ("solution" in cell.metadata.get("tags", [])):
+            yield f'{name}: a solution, and only that, has "jupyter": {{"source_hidden": true}}'
 
 
 def statements_agree_with_the_catalogue(notebook: NotebookNode) -> Iterator[str]:
@@ -238,6 +246,7 @@ RULES: list[Rule] = [
     cells_are_short,
     setup_comes_first,
     exercises_are_complete,
+    solutions_are_folded,
     statements_agree_with_the_catalogue,
     exercises_stand_alone,
     figures_can_be_read_aloud,
@@ -284,7 +293,11 @@ def sample() -> NotebookNode:
             f"def answer(x, dim):\n    raise NotImplementedError\n\n\ncheck('{NAME}', answer);",
             "exercise",
         ),
-        code(f"check('{NAME}', lambda x, dim: torch.softmax(x, dim));", "solution"),
+        code(
+            f"check('{NAME}', lambda x, dim: torch.softmax(x, dim));",
+            "solution",
+            jupyter={"source_hidden": True},
+        ),
     ]
     notebook = new_notebook(cells=cells)
     for number, (_, cell) in enumerate(code_cells(notebook), start=1):
@@ -330,6 +343,7 @@ FAULTS = {
     "a long cell": (cells_are_short, set_source(2, "x = 1\n" * 16)),
     "no setup": (setup_comes_first, lambda c: c[1].metadata.update(tags=[])),
     "late setup": (setup_comes_first, lambda c: c.insert(1, code("1"))),
+    "an open solution": (solutions_are_folded, lambda c: c[6].metadata.pop("jupyter")),
     "another title": (
         statements_agree_with_the_catalogue,
         set_source(4, STATEMENT.replace(exercises.catalog[NAME].title.en, "Soft")),

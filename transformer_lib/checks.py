@@ -52,6 +52,12 @@ def check_choice(name: str, value: object, choices: tuple) -> None:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
 
 
+def check_flag(name: str, value: object) -> None:
+    """True or False, and nothing that only counts as one of them."""
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} must be True or False, got {type(value).__name__}")
+
+
 def check_divides(name: str, value: int, by_name: str, by: int) -> None:
     """A size that is a multiple of another."""
     if value % by:
@@ -145,7 +151,7 @@ def check_attention(
     for name, tensor in (("k", k), ("v", v)):
         check_float_tensor(name, tensor)
         check_alike(name, tensor, "q", q)
-        if not grouped or tensor.ndim < 3:
+        if not grouped or q.ndim < 3:  # without heads there is nothing to group
             _check_leading(name, tensor, q)
     shapes = f"got q {tuple(q.shape)}, k {tuple(k.shape)} and v {tuple(v.shape)}"
     if grouped and q.ndim > 2:

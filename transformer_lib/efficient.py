@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-from transformer_lib.checks import check_attention, check_choice
+from transformer_lib.checks import check_attention, check_flag
 
 CHUNK = 64
 
@@ -41,7 +41,7 @@ def linear_attention(
     Source: Katharopoulos et al. (2020), eq. 5, 7 and 9.
     """
     check_attention(q, k, v, None)
-    check_choice("causal", causal, (True, False))
+    check_flag("causal", causal)
     dtype = torch.promote_types(q.dtype, torch.float32)  # half precision would drown in the sums
     phi_q, phi_k = _feature_map(q.to(dtype)), _feature_map(k.to(dtype))
     # A value of 1 beside the others: its weighted sum is the sum of the weights.

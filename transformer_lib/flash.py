@@ -29,7 +29,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from transformer_lib.checks import check_attention, check_choice, check_number, check_size
+from transformer_lib.checks import check_attention, check_flag, check_number, check_size
 
 # oneDNN's matrix product for float32, which PyTorch's own compiler calls, uses the widest vector
 # instructions of any processor; MKL's, behind torch.bmm, only those of some makers' processors.
@@ -86,13 +86,15 @@ def flash_attention(
     Source: Dao (2023), algorithm 1.
     """
     check_attention(q, k, v, mask, grouped=True)
-    check_choice("causal", causal, (True, False))
+    check_flag("causal", causal)
     for name, size in (("block_q", block_q), ("block_k", block_k), ("window", window)):
         if size is not None:
             check_size(name, size)
     check_size("d_k", q.size(-1))
     scale = 1 / math.sqrt(q.size(-1)) if scale is None else scale
     check_number("scale", scale)
+    if not math.isfinite(scale):
+        raise ValueError(f"scale must be finite, got {scale}")
     usual = _usual_blocks(q.size(-2), causal, window)
     blocks = (block_q or usual[0], block_k or usual[1])
     sight = _Sight(q.shape[:-1], k.size(-2), causal, window, mask)

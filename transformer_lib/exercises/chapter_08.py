@@ -1003,6 +1003,10 @@ def _masked_cases():
             Text("a query that may attend to nothing", "什麼都不能關注的查詢"),
             (blind_scores, blind),
         ),
+        Case(
+            Text("scores lower than a number you may fill in", "分數比你填進去的數還低"),
+            (-1e30 * (1 + randn(3, 3).abs()), masks.causal_mask(3)),
+        ),
     ]
 
 
@@ -1114,6 +1118,23 @@ MASKED_SOFTMAX = Exercise(
             "its scores are the same large negative number. Its weights should be 0.",
             "就差一點：什麼都不能關注的查詢，現在會平均關注所有的鍵，因為它的分數全是同一個很大的負數。"
             "它的權重應該是 0。",
+        ),
+        _mistake(
+            "uniform-on-a-blind-row-lowest",
+            _softmax_variant(lambda s, m: s.masked_fill(~m, torch.finfo(s.dtype).min)),
+            "almost: a query that may attend to nothing now averages over everything, because all "
+            "its scores are the same, the lowest number there is. Its weights should be 0.",
+            "就差一點：什麼都不能關注的查詢，現在會平均關注所有的鍵，因為它的分數全是同一個數，也就是最小的浮點數。"
+            "它的權重應該是 0。",
+        ),
+        _mistake(
+            "filled-and-multiplied",
+            _softmax_variant(_filled(-1e9), lambda w, m: w * m),
+            "almost: a large negative number is filled in, and the hidden weights are set to 0 "
+            "afterwards. But real scores may be lower still; then a hidden key takes all, and the "
+            "row sums to 0.",
+            "就差一點：你填入很大的負數，softmax 之後再把遮住的權重改成 0。"
+            "可是真正的分數有可能更低，這時遮住的鍵會拿走全部的權重，整列的和就成了 0。",
         ),
         _mistake(
             "added-number",
