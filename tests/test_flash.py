@@ -126,6 +126,12 @@ def test_any_shape_window_and_block(batch, shape, causal, window, blocks):
     assert_same(qkv(*batch, **shape), blocks=blocks, causal=causal, window=window)
 
 
+def test_a_window_wider_than_64_bits():
+    arguments = qkv(2)
+    output = flash_attention(*arguments, causal=True, window=2**80, block_q=16, block_k=8)
+    torch.testing.assert_close(output, plain(*arguments, causal=True))
+
+
 @pytest.mark.parametrize("kv_heads", [1, 2, 3, 6])
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 @pytest.mark.parametrize("blocks", [(16, 8), (512, 512)], ids=str)
@@ -204,6 +210,16 @@ def test_gradients_are_right(rule):
     assert torch.autograd.gradcheck(attend, arguments)
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_gradients_are_summed_in_single(dtype):
+    q, k, v = qkv(2, n_q=1000, n_k=8, dtype=dtype)
+    flash_attention(q, k, v.requires_grad_(), block_q=8).sum().backward()
+    weights = (q.double() @ k.double().mT / math.sqrt(6)).softmax(-1)
+    exact = weights.sum(-2)[..., None]  # the same for each number of a value
+    # Half an eps is the rounding of the gradient itself.
+    assert (v.grad - exact).abs().max() <= 0.6 * torch.finfo(dtype).eps * exact.max()
+
+
 def test_lse_is_the_logarithm_of_the_denominator():
     q, k, v = qkv(2, 4)
     output, lse = flash_attention(q, k, v, causal=True, return_lse=True, block_q=8, block_k=8)
@@ -225,6 +241,14 @@ def test_some_gradients_alone(wanted):
     arguments = [t.requires_grad_(w) for t, w in zip(qkv(2), (*wanted, False), strict=False)]
     flash_attention(*arguments).sum().backward()
     assert [t.grad is not None for t in arguments] == list(wanted)
+
+
+def test_a_mask_changed_before_backward_is_noticed():
+    arguments, mask = [t.requires_grad_() for t in qkv(2)], DENSE.clone()
+    output = flash_attention(*arguments, mask=mask)
+    mask.fill_(True)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        output.sum().backward()
 
 
 # --- who sees nothing, and what must not be seen ---------------------------------------------
@@ -260,6 +284,11 @@ def test_no_keys_or_no_queries_at_all():
     assert flash_attention(*qkv(0, 3)).shape == (0, 3, 37, 5)
 
 
+def test_values_without_numbers(either_product):
+    shapes = [t.shape for t in with_gradients(flash_attention, qkv(1, d_v=0, dtype=torch.float32))]
+    assert shapes == [(1, 37, 0), (1, 37, 6), (1, 53, 6), (1, 53, 0)]
+
+
 def test_the_future_changes_no_bit_of_the_past():
     q, k, v = qkv(2, n_q=40, n_k=40, dtype=torch.float32)
     before = flash_attention(q, k, v, causal=True, block_q=16, block_k=8)
@@ -277,6 +306,15 @@ def test_a_hidden_key_may_hold_anything(bad):
     clean = flash_attention(q, k, v, mask=mask, block_q=16, block_k=8)
     k[..., ~mask, :] = bad
     assert torch.equal(flash_attention(q, k, v, mask=mask, block_q=16, block_k=8), clean)
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_a_later_key_may_hold_anything(bad):
+    q, k, v = qkv(2, n_q=40, n_k=40, dtype=torch.float32)
+    clean = flash_attention(q, k, v, causal=True, block_q=16, block_k=8)
+    k[:, 20:] = bad  # in the middle of a tile of keys and of a block of queries
+    output = flash_attention(q, k, v, causal=True, block_q=16, block_k=8)
+    assert torch.equal(output[:, :20], clean[:, :20])
 
 
 def test_arguments_are_left_alone():
@@ -351,6 +389,7 @@ def tiles_computed(monkeypatch, **options):
         ({}, 16),
         ({"causal": True}, 4 + 3 + 2 + 1),
         ({"window": 1}, 4),
+        ({"window": 9}, 1.5 + 2 + 2 + 1.5),  # tiles end where the sight does
         ({"causal": True, "window": 17}, 4 + 3),
         ({"mask": torch.arange(64) < 20}, 8),
         ({"mask": torch.zeros(64, 64, dtype=torch.bool)}, 0),

@@ -21,7 +21,9 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
-@pytest.mark.parametrize(("n", "d", "capacity"), [(1, 1, 8), (37, 5, 60), (100, 7, 333)])
+@pytest.mark.parametrize(
+    ("n", "d", "capacity"), [(1, 1, 8), (37, 5, 60), (50, 2, 100), (100, 7, 333)]
+)
 def test_attention_is_right_fits_and_moves_what_the_formula_says(way, n, d, capacity):
     Q, K, V = np.random.default_rng(n).standard_normal((3, n, d))
     memory = FastMemory(capacity)
@@ -33,17 +35,31 @@ def test_attention_is_right_fits_and_moves_what_the_formula_says(way, n, d, capa
 
 def test_large_scores_do_not_overflow():
     Q, K, V = 100 * np.random.default_rng(0).standard_normal((3, 9, 4))
-    output = attention_in_tiles(Q, K, V, FastMemory(32))
-    assert output == pytest.approx(formulas.attention(Q, K, V))
+    for keys in K, -np.sign(Q[0]) * abs(K):  # of the latter the first query has negative ones alone
+        output = attention_in_tiles(Q, keys, V, FastMemory(32))
+        assert output == pytest.approx(formulas.attention(Q, keys, V))
 
 
 def test_what_does_not_fit_is_refused():
     memory = FastMemory(5)
-    memory.load(np.zeros(4))
+    memory.load(np.zeros(5))
     with pytest.raises(MemoryError, match="6 numbers do not fit into 5"):
-        memory.hold(np.zeros(2))
+        memory.hold(np.zeros(1))
     with pytest.raises(ValueError, match="at least 8 · d = 32, got 31"):
         block_sizes(31, 4)
+
+
+def test_the_most_held_is_not_forgotten():
+    memory = FastMemory(9)
+    memory.drop(memory.load(np.zeros(5)))
+    memory.load(np.zeros(2))
+    assert (memory.most, memory.held, memory.moved) == (5, 2, 7)
+
+
+def test_what_is_loaded_is_a_copy():
+    slow = np.zeros(3)
+    FastMemory(3).load(slow)[:] = 1
+    assert (slow == 0).all()
 
 
 def test_blocks_cover_everything_once():
@@ -58,8 +74,9 @@ def test_peak_counts_what_is_alive_at_once_and_views_not_at_all():
         for _ in range(3):
             x + 1  # gone at once
         kept = [x + 1, x.clone()]
+        del kept
+        x + 1  # less than before
     assert memory.peak == 800
-    del kept
     assert memory.held == 0
 
 

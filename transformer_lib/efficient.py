@@ -46,7 +46,8 @@ def linear_attention(
     phi_q, phi_k = _feature_map(q.to(dtype)), _feature_map(k.to(dtype))
     # A value of 1 beside the others: its weighted sum is the sum of the weights.
     values = F.pad(v.to(dtype), (0, 1), value=1.0)
-    sums = (_causal_sums if causal else _sums)(phi_q, phi_k, values)
+    with torch.autocast(q.device.type, enabled=False):  # which would sum in half precision too
+        sums = (_causal_sums if causal else _sums)(phi_q, phi_k, values)
     weighted, total = sums[..., :-1], sums[..., -1:]
     return (weighted / total.clamp(min=torch.finfo(dtype).tiny)).to(q.dtype)
 

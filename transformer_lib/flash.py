@@ -81,7 +81,7 @@ def flash_attention(
         TypeError: not floating-point tensors of one dtype, a mask that is not Boolean, sizes
             that are no ints.
         ValueError: shapes that do not fit each other, a block or window below 1.
-        RuntimeError: when differentiated twice.
+        RuntimeError: when differentiated twice, or after the mask was changed in place.
 
     Source: Dao (2023), algorithm 1.
     """
@@ -141,14 +141,15 @@ class _FlashAttention(torch.autograd.Function):
             blind = highest == torch.finfo(dtype).min
             output.masked_fill_(blind, 0)
             lse.masked_fill_(blind.squeeze(-1), -torch.inf)
-        ctx.save_for_backward(q, k, v, output, highest, total)
+        # The mask as well, though sight has it: so PyTorch notices if it is changed in place.
+        ctx.save_for_backward(q, k, v, output, highest, total, sight.mask)
         ctx.rest = scale, sight, blocks, block_k
         return output, lse
 
     @staticmethod
     @once_differentiable
     def backward(ctx, d_output, d_lse):
-        q, k, v, output, highest, total = ctx.saved_tensors
+        q, k, v, output, highest, total, _ = ctx.saved_tensors
         scale, sight, blocks, block_k = ctx.rest
         dq, dk, dv = (torch.zeros_like(t, dtype=total.dtype) for t in (q, k, v))
         with torch.autocast(q.device.type, enabled=False):
@@ -231,7 +232,8 @@ def _product(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 def _onednn_takes(tensor: Tensor) -> bool:
-    return _HAS_ONEDNN and tensor.dtype == torch.float32 and tensor.device.type == "cpu"
+    fits = tensor.device.type == "cpu" and tensor.numel() > 0  # it sums up no empty rows
+    return _HAS_ONEDNN and tensor.dtype == torch.float32 and fits
 
 
 def _take(keys: Tensor, cols: slice, like: Tensor) -> Tensor:
@@ -270,7 +272,8 @@ class _Sight:
         *self.batch, self.n_q = shape
         self.n_k = n_k
         self.shift = n_k - self.n_q  # query i stands at position i + shift
-        self.before = self.n_q + n_k if window is None else window - 1
+        beyond = self.n_q + n_k  # farther than any key; a larger window may not fit into 64 bits
+        self.before = beyond if window is None else min(beyond, window - 1)
         self.after = 0 if causal else self.before
         if mask is not None:
             mask = torch.atleast_2d(mask)

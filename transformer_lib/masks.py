@@ -76,4 +76,4 @@ def sliding_window_mask(n: int, window: int) -> Bool[Tensor, "{n} {n}"]:
     """
     check_size("n", n, least=0)
     check_size("window", window)
-    return causal_mask(n).triu(1 - window)
+    return causal_mask(n).triu(1 - min(window, n))
