@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 
 from transformer_lib.exercises.data import Case, Exercise, Mistake, Text
-from transformer_lib.exercises.inputs import normal
+from transformer_lib.exercises.inputs import by_hand, normal
 
 # --- rnn-step -----------------------------------------------------------------------------
 
@@ -330,7 +330,6 @@ LINEAR_RNN_JACOBIAN = Exercise(
 
 # --- with a pencil ------------------------------------------------------------------------
 
-BY_HAND = Text("by hand", "手算")
 
 TWO_STEP_DERIVATIVE = Exercise(
     name="two-step-derivative",
@@ -339,7 +338,7 @@ TWO_STEP_DERIVATIVE = Exercise(
     difficulty=1,
     minutes=5,
     reference=lambda: 1.92,
-    cases=lambda: [Case(BY_HAND, ())],
+    cases=by_hand,
     tolerance=1e-3,
     alternatives=(lambda: 1.28 * 1.5, lambda: 48 / 25, lambda: torch.tensor(1.92)),
     mistakes=(
@@ -433,7 +432,7 @@ SCORE_FOR_HALF = Exercise(
     difficulty=2,
     minutes=5,
     reference=lambda: math.log(8),
-    cases=lambda: [Case(BY_HAND, ())],
+    cases=by_hand,
     tolerance=5e-3,
     alternatives=(lambda: 2.08, lambda: 2.079, lambda: 3 * math.log(2)),
     mistakes=(

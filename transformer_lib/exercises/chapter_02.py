@@ -5,6 +5,7 @@ from collections.abc import Callable
 import torch
 
 from transformer_lib.exercises.data import Case, Exercise, Mistake, Text
+from transformer_lib.exercises.inputs import by_hand
 from transformer_lib.model import TransformerConfig
 
 # --- parameter-count ----------------------------------------------------------------------
@@ -425,8 +426,6 @@ def _with_one_vocabulary(config):
 
 # --- with a pencil ------------------------------------------------------------------------
 
-_BY_HAND = Text("by hand", "手算")
-
 
 def _number(name: str, value: int, en: str, zh: str) -> Mistake:
     return Mistake(name, lambda: value, Text(en, zh))
@@ -439,7 +438,7 @@ ATTENTION_PARAMETERS = Exercise(
     difficulty=1,
     minutes=3,
     reference=lambda: 144,
-    cases=lambda: [Case(_BY_HAND, ())],
+    cases=by_hand,
     alternatives=(lambda: 4 * 6**2, lambda: 144.0, lambda: torch.tensor(144)),
     mistakes=(
         _number(
@@ -489,7 +488,7 @@ FEED_FORWARD_PARAMETERS = Exercise(
     difficulty=1,
     minutes=3,
     reference=lambda: 136,
-    cases=lambda: [Case(_BY_HAND, ())],
+    cases=by_hand,
     alternatives=(lambda: 6 * 10 + 10 + 10 * 6 + 6, lambda: 136.0, lambda: torch.tensor(136)),
     mistakes=(
         _number(
@@ -544,7 +543,7 @@ CROSS_ATTENTION_WEIGHTS = Exercise(
     difficulty=2,
     minutes=4,
     reference=lambda: 280,
-    cases=lambda: [Case(_BY_HAND, ())],
+    cases=by_hand,
     alternatives=(lambda: 2 * 4 * 5 * 7, lambda: 280.0, lambda: torch.tensor(280)),
     mistakes=(
         _number(

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from transformer_lib.exercises.data import Case, Exercise, Mistake, Text
-from transformer_lib.exercises.inputs import A_BATCH, ONE_SEQUENCE, normal
+from transformer_lib.exercises.inputs import A_BATCH, ONE_SEQUENCE, by_hand, normal
 from transformer_lib.layers import shift_matrix, sinusoidal_encoding
 
 # --- one-hot-embedding --------------------------------------------------------------------
@@ -749,7 +749,7 @@ PENCIL_WAVELENGTH = Exercise(
     difficulty=1,
     minutes=4,
     reference=lambda: 200 * math.pi,
-    cases=lambda: [Case(Text("by hand", "手算"), ())],
+    cases=by_hand,
     tolerance=1e-3,
     alternatives=(
         lambda: 628.3,
@@ -834,7 +834,7 @@ PENCIL_ENCODING_PRODUCT = Exercise(
     difficulty=2,
     minutes=5,
     reference=lambda: 32.0,
-    cases=lambda: [Case(Text("by hand", "手算"), ())],
+    cases=by_hand,
     tolerance=1e-3,
     alternatives=(lambda: 32, lambda: 64 / 2, lambda: torch.tensor(32.0)),
     mistakes=(

@@ -13,6 +13,7 @@ from transformer_lib.exercises.inputs import (
     LARGE_SCORES,
     ONE_SEQUENCE,
     SQUARE,
+    by_hand,
     normal,
 )
 
@@ -1742,7 +1743,7 @@ PENCIL_WEIGHTS = Exercise(
     difficulty=1,
     minutes=5,
     reference=lambda: 5.0,
-    cases=lambda: [Case(Text("by hand", "手算"), ())],
+    cases=by_hand,
     tolerance=1e-3,
     alternatives=(lambda: 5, lambda: torch.tensor(5.0), lambda: 4 / 6 * 6 + 1 / 6 * 2 + 1 / 6 * 4),
     mistakes=(
@@ -1818,7 +1819,7 @@ SCORE_SPREAD = Exercise(
     difficulty=1,
     minutes=4,
     reference=lambda: 16.0,
-    cases=lambda: [Case(Text("by hand", "手算"), ())],
+    cases=by_hand,
     tolerance=1e-3,
     alternatives=(lambda: 16, lambda: math.sqrt(256), lambda: torch.tensor(16.0)),
     mistakes=(

@@ -7,9 +7,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from transformer_lib.exercises.data import Case, Exercise, Mistake, Text
-from transformer_lib.exercises.inputs import A_BATCH, ONE_SEQUENCE, normal
+from transformer_lib.exercises.inputs import A_BATCH, ONE_SEQUENCE, TWO_BATCHES, by_hand, normal
 
-TWO_BATCHES = Text("two batch dimensions", "有兩個批次維度")
 ONE_HEAD = Text("a single head", "只有一個頭")
 AS_MANY_TOKENS_AS_HEADS = Text("as many tokens as heads", "標記和頭一樣多")
 
@@ -611,7 +610,6 @@ MULTI_HEAD_ATTENTION = Exercise(
 
 # --- with a pencil ------------------------------------------------------------------------
 
-BY_HAND = Text("by hand", "手算")
 
 PENCIL_HEADS = Exercise(
     name="pencil-heads",
@@ -620,7 +618,7 @@ PENCIL_HEADS = Exercise(
     difficulty=1,
     minutes=6,
     reference=lambda: 30.0,
-    cases=lambda: [Case(BY_HAND, ())],
+    cases=by_hand,
     tolerance=1e-3,
     alternatives=(lambda: 30, lambda: torch.tensor(30.0), lambda: 3 * 7 + 9),
     mistakes=(
@@ -695,7 +693,7 @@ ATTENTION_PARAMETERS = Exercise(
     difficulty=1,
     minutes=4,
     reference=lambda: 1_048_576,
-    cases=lambda: [Case(BY_HAND, ())],
+    cases=by_hand,
     tolerance=1e-7,
     alternatives=(
         lambda: 4 * 512**2,

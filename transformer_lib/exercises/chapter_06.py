@@ -6,13 +6,11 @@ import torch
 import torch.nn.functional as F
 
 from transformer_lib.exercises.data import Case, Exercise, Mistake, Text
-from transformer_lib.exercises.inputs import A_BATCH, ONE_SEQUENCE, normal
+from transformer_lib.exercises.inputs import A_BATCH, ONE_SEQUENCE, TWO_BATCHES, by_hand, normal
 
 ONE_TOKEN = Text("a single token", "只有一個標記")
-TWO_BATCHES = Text("two batch dimensions", "有兩個批次維度")
 SQUARE = Text("square weight matrices", "權重矩陣是方陣")
 LARGE = Text("very large entries", "很大的數")
-BY_HAND = Text("by hand", "手算")
 
 # Hints that several exercises give.
 _RESIDUAL = Text(
@@ -1065,7 +1063,7 @@ PENCIL_FEED_FORWARD = Exercise(
     difficulty=1,
     minutes=5,
     reference=lambda: 25.0,
-    cases=lambda: [Case(BY_HAND, ())],
+    cases=by_hand,
     tolerance=1e-3,
     alternatives=(lambda: 25, lambda: torch.tensor(25.0), lambda: 2 * 5 + 1 * 6 + 9),
     mistakes=(
@@ -1214,7 +1212,7 @@ HAT_UNITS = Exercise(
     difficulty=2,
     minutes=6,
     reference=lambda: 24.0,
-    cases=lambda: [Case(BY_HAND, ())],
+    cases=by_hand,
     tolerance=1e-3,
     alternatives=(lambda: 24, lambda: torch.tensor(24.0), lambda: 10 * 3 - 6),
     mistakes=(

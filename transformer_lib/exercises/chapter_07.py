@@ -8,10 +8,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from transformer_lib.exercises.data import Case, Exercise, Mistake, Text
-from transformer_lib.exercises.inputs import A_BATCH, ONE_SEQUENCE, normal
+from transformer_lib.exercises.inputs import A_BATCH, ONE_SEQUENCE, TWO_BATCHES, by_hand, normal
 
 ONE_VECTOR = Text("a single vector", "單一向量")
-TWO_BATCHES = Text("two batch dimensions", "有兩個批次維度")
 AS_MANY_TOKENS_AS_DIMENSIONS = Text("as many tokens as dimensions", "標記的個數剛好等於維度")
 FAR_FROM_ZERO = Text("numbers far from 0", "離 0 很遠的數")
 EQUAL_COMPONENTS = Text("a vector whose components are all equal", "所有分量都相等的向量")
@@ -1476,8 +1475,6 @@ def _number(name: str, value: float, en: str, zh: str) -> Mistake:
     return Mistake(name, lambda: value, Text(en, zh))
 
 
-_BY_HAND = Text("by hand", "手算")
-
 PENCIL_LAYER_NORM = Exercise(
     name="pencil-layer-norm",
     chapter=7,
@@ -1485,7 +1482,7 @@ PENCIL_LAYER_NORM = Exercise(
     difficulty=1,
     minutes=5,
     reference=lambda: 7.0,
-    cases=lambda: [Case(_BY_HAND, ())],
+    cases=by_hand,
     tolerance=1e-3,
     alternatives=(lambda: 7, lambda: torch.tensor(7.0), lambda: 3 * (9 - 5) / math.sqrt(4) + 1),
     mistakes=(
@@ -1591,7 +1588,7 @@ COUNT_PATHS = Exercise(
     difficulty=1,
     minutes=4,
     reference=lambda: 15.0,
-    cases=lambda: [Case(_BY_HAND, ())],
+    cases=by_hand,
     tolerance=1e-3,
     alternatives=(lambda: 15, lambda: math.comb(6, 2), lambda: torch.tensor(15.0)),
     mistakes=(
@@ -1684,7 +1681,7 @@ DIRECT_PATH = Exercise(
     difficulty=2,
     minutes=5,
     reference=lambda: 1 / 16,
-    cases=lambda: [Case(_BY_HAND, ())],
+    cases=by_hand,
     tolerance=1e-3,
     alternatives=(lambda: 0.0625, lambda: 2**-4, lambda: math.sqrt(0.5) ** 8),
     mistakes=(

@@ -15,6 +15,7 @@ from transformer_lib.exercises.inputs import (
     LARGE_SCORES,
     ONE_SEQUENCE,
     SQUARE,
+    by_hand,
     normal,
 )
 
@@ -24,8 +25,6 @@ def _mistake(name: str, implementation: Callable, en: str, zh: str) -> Mistake:
 
 
 # --- with a pencil ------------------------------------------------------------------------
-
-_BY_HAND = Text("by hand", "手算")
 
 
 def _number(name: str, value: Real, en: str, zh: str) -> Mistake:
@@ -39,7 +38,7 @@ PENCIL_CAUSAL = Exercise(
     difficulty=1,
     minutes=4,
     reference=lambda: 0.25,
-    cases=lambda: [Case(_BY_HAND, ())],
+    cases=by_hand,
     tolerance=1e-3,
     alternatives=(lambda: 1 / 4, lambda: 2 / 8, lambda: torch.tensor(0.25)),
     mistakes=(
@@ -139,7 +138,7 @@ PENCIL_CACHED_PAIRS = Exercise(
     difficulty=1,
     minutes=3,
     reference=lambda: 18,
-    cases=lambda: [Case(_BY_HAND, ())],
+    cases=by_hand,
     alternatives=(lambda: 5 + 6 + 7, lambda: 18.0, lambda: torch.tensor(18)),
     mistakes=(
         _number(

@@ -11,6 +11,7 @@ from transformer_lib.exercises.inputs import (
     LARGE_SCORES,
     ONE_SEQUENCE,
     SQUARE,
+    by_hand,
     normal,
 )
 
@@ -1973,8 +1974,15 @@ _WRONG_FEATURES = (
 )
 
 
-def _feature_mistakes(linear):
-    return tuple(Mistake(name, linear(**phi), hint) for name, phi, hint in _WRONG_FEATURES)
+def _shared_mistakes(linear):
+    """What goes wrong with linear attention, causal or not: the normaliser and φ."""
+    no_normaliser = Text(
+        "the rows are not normalised: divide by φ(q) · Σ φ(k), so that the weights of a "
+        "query sum to 1.",
+        "每一列沒有正規化：要除以 φ(q) · Σ φ(k)，一個查詢的權重加起來才會是 1。",
+    )
+    features = (Mistake(name, linear(**phi), hint) for name, phi, hint in _WRONG_FEATURES)
+    return Mistake("no-normaliser", linear(normaliser=None), no_normaliser), *features
 
 
 def _all_keys(q, k):
@@ -2067,16 +2075,7 @@ LINEAR_ATTENTION = Exercise(
     alternatives=(_linear_key_by_key, _linear_by_einsum, _linear_with_a_column_of_ones),
     wasteful=(_linear_in_the_wrong_order,),
     mistakes=(
-        Mistake(
-            "no-normaliser",
-            _linear(normaliser=None),
-            Text(
-                "the rows are not normalised: divide by φ(q) · Σ φ(k), so that the weights of a "
-                "query sum to 1.",
-                "每一列沒有正規化：要除以 φ(q) · Σ φ(k)，一個查詢的權重加起來才會是 1。",
-            ),
-        ),
-        *_feature_mistakes(_linear),
+        *_shared_mistakes(_linear),
         Mistake(
             "state-normalised",
             _linear(normaliser=None, transpose=lambda k: (k / k.sum(-2, True)).mT),
@@ -2299,16 +2298,7 @@ CAUSAL_LINEAR_ATTENTION = Exercise(
     alternatives=(_as_a_recurrence, _in_chunks, _causal_by_einsum),
     wasteful=(_causal_where_it_fits,),
     mistakes=(
-        Mistake(
-            "no-normaliser",
-            _causal_linear(normaliser=None),
-            Text(
-                "the rows are not normalised: divide by φ(q) · Σ φ(k), so that the weights of a "
-                "query sum to 1.",
-                "每一列沒有正規化：要除以 φ(q) · Σ φ(k)，一個查詢的權重加起來才會是 1。",
-            ),
-        ),
-        *_feature_mistakes(_causal_linear),
+        *_shared_mistakes(_causal_linear),
         Mistake(
             "not-causal",
             linear_attention,
@@ -3009,7 +2999,7 @@ PENCIL_ONLINE_SOFTMAX = Exercise(
     difficulty=1,
     minutes=4,
     reference=lambda: 4.0,
-    cases=lambda: [Case(Text("by hand", "手算"), ())],
+    cases=by_hand,
     tolerance=1e-3,
     alternatives=(
         lambda: 4,
@@ -3142,7 +3132,7 @@ PENCIL_BYTES_MOVED = Exercise(
     difficulty=1,
     minutes=4,
     reference=lambda: 32.0,
-    cases=lambda: [Case(Text("by hand", "手算"), ())],
+    cases=by_hand,
     tolerance=1e-3,
     alternatives=(lambda: 32, lambda: 4 * 2048**2 * 2 / 2**20, lambda: torch.tensor(32)),
     mistakes=(

@@ -7,9 +7,7 @@ import torch.nn.functional as F
 
 from transformer_lib import training
 from transformer_lib.exercises.data import Case, Exercise, Mistake, Text
-from transformer_lib.exercises.inputs import A_BATCH, ONE_SEQUENCE, normal
-
-BY_HAND = Text("by hand", "手算")
+from transformer_lib.exercises.inputs import A_BATCH, ONE_SEQUENCE, by_hand, normal
 
 # --- pencil-schedule-peak -----------------------------------------------------------------
 
@@ -20,7 +18,7 @@ PENCIL_SCHEDULE_PEAK = Exercise(
     difficulty=1,
     minutes=4,
     reference=lambda: 0.005,
-    cases=lambda: [Case(BY_HAND, ())],
+    cases=by_hand,
     tolerance=1e-6,
     alternatives=(lambda: 1 / 200, lambda: torch.tensor(0.005), lambda: 100**-0.5 * 400**-0.5),
     mistakes=(
@@ -137,7 +135,7 @@ PENCIL_SMOOTHED_LOSS = Exercise(
     difficulty=1,
     minutes=6,
     reference=lambda: 1.5,
-    cases=lambda: [Case(BY_HAND, ())],
+    cases=by_hand,
     tolerance=1e-3,
     alternatives=(lambda: 3 / 2, lambda: torch.tensor(1.5), lambda: 0.7 + 0.1 * (2 + 3 + 3)),
     mistakes=(
