@@ -2,12 +2,18 @@
 
 Batch 1, 8 heads, d = 64, float32, two threads; as in transformer.py, two competitors take turns
 and each figure is the median of the turns' ratios (ours / theirs: below 1 we are faster). A turn is
-a few calls where one is short, since the first after the other's is slower. Memory is what one
-forward adds to a fresh process at its peak, its output left out (Linux only).
+a few calls where one is short, since the first after the other's is slower.
+
+Memory is counted twice, both times in a fresh process after a first call, which loads or compiles
+the kernels: the most bytes of PyTorch's buffers at once, those inside its kernels included, and
+what the process itself grows by (Linux only). What the call returns is left out.
 """
 
+import json
 import multiprocessing
+import os
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
@@ -16,6 +22,7 @@ import torch
 import torch.nn.functional as F
 from matplotlib.figure import Figure
 from torch import Tensor
+from torch.profiler import profile
 from transformer import THREADS, memory, ratio, take_turns
 
 from transformer_lib import causal_mask, flash_attention, scaled_dot_product_attention
@@ -23,7 +30,7 @@ from transformer_lib import causal_mask, flash_attention, scaled_dot_product_att
 HEADS, D = 8, 64
 ROUNDS = {512: 40, 1024: 30, 2048: 12, 4096: 6, 8192: 3}
 CALLS = {512: 16, 1024: 4}  # in a turn; 1 at other lengths
-LONGEST_PLAIN = 4096  # beyond, the plain version holds gigabytes
+LONGEST_PLAIN = 8192  # there it holds 10 GiB
 WINDOW = 512
 MEMORY_LENGTHS = (2048, 4096, 8192, 16384)
 
@@ -101,27 +108,61 @@ def compare_windows() -> None:
         )
 
 
-def peak_of_forward(is_ours: bool, n: int) -> int:
-    """Bytes that one forward adds to this (fresh) process at its peak, beyond its output."""
+def peaks(is_ours: bool, n: int) -> list[float]:
+    """MiB beyond what is returned: buffers of forward, buffers with gradients, process of forward."""
     torch.set_num_threads(THREADS)
     function = competitors(n, causal=False)[0 if is_ours else 1]
-    function(*qkv(256))  # loads the kernels
-    arguments = qkv(n)
+    arguments, with_gradients = qkv(n), qkv(n, requires_grad=True)
+
+    def forward_and_backward() -> list[Tensor]:
+        output = function(*with_gradients)
+        return [output, *torch.autograd.grad(output.sum(), with_gradients)]
+
+    function(*qkv(2048))
+    process = peak_of_process(lambda: [function(*arguments)])
+    buffers = [
+        peak_of_buffers(lambda: [function(*arguments)]),
+        peak_of_buffers(forward_and_backward),
+    ]
+    return [peak / 2**20 for peak in (*buffers, process)]
+
+
+def peak_of_buffers(call: Callable[[], list[Tensor]]) -> int:
+    with profile(profile_memory=True) as events:
+        returned = call()
+    with tempfile.TemporaryDirectory() as folder:
+        events.export_chrome_trace(str(path := Path(folder, "trace.json")))
+        trace = json.loads(path.read_text())["traceEvents"]
+    changes = [event["args"] for event in trace if event["name"] == "[memory]"]
+    before = changes[0]["Total Allocated"] - changes[0]["Bytes"]
+    return max(change["Total Allocated"] for change in changes) - before - bytes_of(returned)
+
+
+def peak_of_process(call: Callable[[], list[Tensor]]) -> int:
     Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
     before = memory("VmRSS")
-    output = function(*arguments)
-    return memory("VmHWM") - before - output.nbytes
+    returned = call()
+    return memory("VmHWM") - before - bytes_of(returned)
+
+
+def bytes_of(tensors: list[Tensor]) -> int:
+    return sum(tensor.nbytes for tensor in tensors)
 
 
 def compare_memory() -> None:
     if not Path("/proc/self/clear_refs").exists():
         print("memory: not measured here")
         return
-    print(f"\n{'n':>5}  peak beyond inputs and output, ours / fused")
+    # Read by glibc where a process starts: to give buffers back at once, so that it is not the
+    # gaps between them that are measured.
+    os.environ["MALLOC_MMAP_THRESHOLD_"] = str(2**16)
+    print("\nMiB at the peak beyond inputs and what is returned, ours / fused")
+    print(f"{'n':>5}  {'forward':>14} {'and backward':>14} {'process, forward':>18}")
     for n in MEMORY_LENGTHS:
         with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
-            ours, fused = (pool.apply(peak_of_forward, (who, n)) / 2**20 for who in (True, False))
-        print(f"{n:5}  {ours:.1f} / {fused:.1f} MiB")
+            both = [pool.apply(peaks, (is_ours, n)) for is_ours in (True, False)]
+        cells = (f"{ours:.2f} / {fused:.2f}" for ours, fused in zip(*both, strict=True))
+        print("{:5}  {:>14} {:>14} {:>18}".format(n, *cells), flush=True)
 
 
 def draw(ratios: dict[str, list[float]], path: str) -> None:

@@ -1,10 +1,10 @@
 """Attention in tiles: exact, and never a tensor of n_q × n_k.
 
 The scores of a block of queries are made and used up one tile of keys at a time. A tile gives, for
-each query, its highest score m, its total l = Σ exp(score − m) and its output, a weighted mean of
-its own; the results over two sets of keys merge into the one over both:
+each query, its highest score m and the sums o = Σ exp(score − m) v and l = Σ exp(score − m); the
+results over two sets of keys merge into the one over both, and the output is o / l at the end:
 
-    m = max(m₁, m₂),   aᵢ = lᵢ exp(mᵢ − m),   l = a₁ + a₂,   output = (a₁ output₁ + a₂ output₂) / l.
+    m = max(m₁, m₂),   o = o₁ exp(m₁ − m) + o₂ exp(m₂ − m),   l = l₁ exp(m₁ − m) + l₂ exp(m₂ − m).
 
 Backward makes each tile's weights once more, P = exp(score − m) / l, so that of forward only the
 output and the log-sum-exp are kept: the latter in its two parts, lse = m + log l, so that its
@@ -39,6 +39,9 @@ _HAS_ONEDNN = torch.backends.mkldnn.is_available() and _LINEAR is not None
 # Heads share each operation as long as they make fewer scores than this together: an operation
 # has a cost of its own, on a graphics card much more of it.
 _SMALL = {"cpu": 2**17, "other": 2**24}
+# Scores are made as exponents of 2: 2ˣ is three times as fast as exp, and thirty times where it
+# underflows.
+_LOG2_E = math.log2(math.e)
 # Scores (n_q · n_k) of a head from which on flash attention is faster; benchmarks/flash.py.
 _LONG = 2**22
 
@@ -95,22 +98,13 @@ def flash_attention(
     check_number("scale", scale)
     if not math.isfinite(scale):
         raise ValueError(f"scale must be finite, got {scale}")
-    usual = _usual_blocks(q.size(-2), causal, window)
-    blocks = (block_q or usual[0], block_k or usual[1])
     sight = _Sight(q.shape[:-1], k.size(-2), causal, window, mask)
-    flat = (t.reshape(math.prod(t.shape[:-2]), *t.shape[-2:]) for t in (q, k, v))
-    output, lse = _FlashAttention.apply(*flat, scale, sight, *blocks)
+    flat = [t.reshape(math.prod(t.shape[:-2]), *t.shape[-2:]) for t in (q, k, v)]
+    differentiable = torch.is_grad_enabled() and any(t.requires_grad for t in flat)
+    keep = return_lse or differentiable
+    output, lse = _FlashAttention.apply(*flat, scale, sight, (block_q, block_k), keep)
     output = output.view(*q.shape[:-1], v.size(-1))
     return (output, lse.view(q.shape[:-1])) if return_lse else output
-
-
-def _usual_blocks(n_q: int, causal: bool, window: int | None) -> tuple[int, int]:
-    """Queries and keys of a tile that fits into a core's cache and is worth its overhead."""
-    if window is not None:  # all that a window sees in one flat tile, and less beside it
-        return 256, 2048
-    if causal:  # one block alone would compute all scores, and hide half of them
-        return min(512, max(128, -(-n_q // 2))), 1024
-    return 512, 1024
 
 
 def flash_pays(q: Tensor, k: Tensor) -> bool:
@@ -122,81 +116,84 @@ class _FlashAttention(torch.autograd.Function):
     """Both passes over the blocks of queries, and what is kept from one to the other."""
 
     @staticmethod
-    def forward(ctx, q, k, v, scale, sight, block_q, block_k):
+    def forward(ctx, q, k, v, scale, sight, sizes, keep):
         output = q.new_zeros(*q.shape[:-1], v.size(-1))
         # Half precision is summed up in single precision.
         dtype = torch.promote_types(q.dtype, torch.float32)
-        highest = q.new_full((*q.shape[:-1], 1), torch.finfo(dtype).min, dtype=dtype)
-        total = torch.ones_like(highest)
-        blocks = list(_query_blocks(q, k, block_q, block_k))
+        lowest = torch.finfo(dtype).min
+        highest = q.new_full((*q.shape[:-1], 1), lowest, dtype=dtype) if keep else None
+        total = torch.ones_like(highest) if keep else None
+        block_q, block_k = _block_sizes(sizes, sight)
         with torch.autocast(q.device.type, enabled=False):
-            for heads, kv, rows in blocks:
+            for heads, kv, rows in _query_blocks(q, k, block_q, block_k):
                 at = heads, rows
                 tiles = sight.tiles(heads, rows, block_k)
-                result = _forward_block(q[at].to(dtype) * scale, k[kv], v[kv], tiles)
+                result = _forward_block(q[at].to(dtype) * (scale * _LOG2_E), k[kv], v[kv], tiles)
                 if result is not None:
-                    output[at], highest[at], total[at] = result
-        lse = (highest + total.log()).squeeze(-1)
-        if sight.may_be_blind:
-            blind = highest == torch.finfo(dtype).min
-            output.masked_fill_(blind, 0)
-            lse.masked_fill_(blind.squeeze(-1), -torch.inf)
+                    output[at] = result[0].div_(result[2])
+                    if sight.may_be_blind:
+                        output[at].masked_fill_(result[1] == lowest, 0)
+                    if keep:
+                        highest[at], total[at] = result[1:]
+                del result  # before the next block, not after it
+        if not keep:
+            return output, None
         # The mask as well, though sight has it: so PyTorch notices if it is changed in place.
         ctx.save_for_backward(q, k, v, output, highest, total, sight.mask)
-        ctx.rest = scale, sight, blocks, block_k
-        return output, lse
+        ctx.rest = scale, sight, sizes
+        lse = ((highest + total.log2()) / _LOG2_E).masked_fill_(highest == lowest, -torch.inf)
+        return output, lse.squeeze(-1)
 
     @staticmethod
     @once_differentiable
     def backward(ctx, d_output, d_lse):
         q, k, v, output, highest, total, _ = ctx.saved_tensors
-        scale, sight, blocks, block_k = ctx.rest
+        scale, sight, sizes = ctx.rest
         dq, dk, dv = (torch.zeros_like(t, dtype=total.dtype) for t in (q, k, v))
+        block_q, block_k = _block_sizes(sizes, sight, backward=True)
         with torch.autocast(q.device.type, enabled=False):
-            for heads, kv, rows in blocks:
+            for heads, kv, rows in _query_blocks(q, k, block_q, block_k):
                 at = heads, rows
+                queries = q[at].to(total.dtype) * (scale * _LOG2_E)
                 # The weights are made without their denominator; what they meet is divided by it.
                 d_block = d_output[at] / total[at]
                 # The gradient of the lse adds P ∘ dlse to dS, so it joins the row term D.
                 row_term = (d_block * output[at]).sum(-1) - d_lse[at] / total[at].squeeze(-1)
-                # Half as wide as in forward: here two tiles are held at a time.
-                tiles = sight.tiles(heads, rows, (block_k + 1) // 2)
-                queries = q[at].to(total.dtype) * scale, highest[at].squeeze(-1), d_block, row_term
-                dq[at] = scale * _backward_block(*queries, k[kv], v[kv], dk[kv], dv[kv], tiles)
+                known = queries, highest[at].squeeze(-1), d_block, row_term
+                tiles = sight.tiles(heads, rows, block_k)
+                dq[at] = scale * _backward_block(*known, k[kv], v[kv], dk[kv], dv[kv], tiles)
+        dk /= _LOG2_E  # the queries were multiplied by it
         return *(t.to(q.dtype) for t in (dq, dk, dv)), None, None, None, None
 
 
 def _forward_block(q, k, v, tiles) -> tuple[Tensor, Tensor, Tensor] | None:
-    """Output, highest, total of scaled queries (g, rows, d_k), tiles merged; None of none."""
+    """Sum, highest, total of scaled queries (g, rows, d_k), tiles merged; None of none."""
     result = None
     for cols, hidden in tiles:
-        part = _forward_tile(q, _take(k, cols, q), _take(v, cols, q), hidden)
-        result = part if result is None else _merge(*result, *part)
+        tile = q, _take(k, cols, q), _take(v, cols, q), hidden
+        result = _merge(result, _forward_tile(*tile)) if result else _forward_tile(*tile)
     return result
 
 
 def _forward_tile(q, k, v, hidden) -> tuple[Tensor, Tensor, Tensor]:
-    """Output (g, rows, d_v), highest score and Σ exp(score − highest) (g, rows, 1) over one tile.
-
-    The weights are a softmax of their own, for that is one operation, and faster than exp. Its
-    largest weight is 1 / Σ exp(score − highest).
-    """
+    """Σ 2^(score − highest) v (g, rows, d_v), highest score and Σ 2^(score − highest)
+    (g, rows, 1) over one tile."""
     scores = _product(q, k)  # (g, rows, d_k), (g, cols, d_k) -> (g, rows, cols)
     hidden.lower(scores)
     highest = scores.amax(-1, keepdim=True)
-    weights = torch.softmax(scores, -1, out=scores)  # in its place: fresh memory is slow
-    total = weights.amax(-1, keepdim=True).reciprocal_()
-    return _product(weights, v.mT), highest, total  # (g, rows, cols), (g, d_v, cols)
+    weights = scores.sub_(highest).exp2_()  # in their place: fresh memory is slow
+    # (g, rows, cols), (g, d_v, cols) -> (g, rows, d_v)
+    return _product(weights, v.mT), highest, weights.sum(-1, keepdim=True)
 
 
-def _merge(output_1, highest_1, total_1, output_2, highest_2, total_2):
-    """The result over the keys of two; both outputs are weighted means already."""
+def _merge(result_1, result_2) -> tuple[Tensor, Tensor, Tensor]:
+    """The result over the keys of two, in the place of the first."""
+    (sum_1, highest_1, total_1), (sum_2, highest_2, total_2) = result_1, result_2
     highest = torch.maximum(highest_1, highest_2)
-    total_1.mul_((highest_1 - highest).exp_())
-    total_2.mul_((highest_2 - highest).exp_())
-    total = total_1 + total_2
-    output = output_1.mul_(total_1 / total).addcmul_(output_2, total_2 / total)
-    return output, highest, total
+    factor_1, factor_2 = highest_1.sub_(highest).exp2_(), highest_2.sub_(highest).exp2_()
+    sum_1.mul_(factor_1).addcmul_(sum_2, factor_2)
+    total_1.mul_(factor_1).addcmul_(total_2, factor_2)
+    return sum_1, highest, total_1
 
 
 def _backward_block(q, highest, d_output, row_term, k, v, dk, dv, tiles) -> Tensor:
@@ -217,8 +214,8 @@ def _backward_tile(q, highest, d_output, row_term, k, v, hidden) -> tuple[Tensor
     Scores and weights are made transposed: what is subtracted from each query's is then the
     bias of a product, and costs no pass of its own.
     """
-    weights = _product(k, q, -highest)  # (g, cols, d_k), (g, rows, d_k) -> (g, cols, rows)
-    weights.exp_()
+    # (g, cols, d_k), (g, rows, d_k) -> (g, cols, rows)
+    weights = _product(k, q, -highest).exp2_()
     hidden.clear(weights)
     d_scores = _product(v, d_output, -row_term).mul_(weights)  # -> (g, cols, rows)
     return _product(k.mT, d_scores.mT), _product(d_scores, q.mT), _product(weights, d_output.mT)
@@ -248,6 +245,15 @@ def _add(total: Tensor, part: Tensor) -> None:
     """Add the gradients of all heads that share a key to the one of the key."""
     repeats = part.size(0) // total.size(0)
     total += part if repeats == 1 else part.unflatten(0, (-1, repeats)).sum(1)
+
+
+def _block_sizes(asked, sight: "_Sight", backward: bool = False) -> tuple[int, int]:
+    """Queries and keys of a tile: as asked for, else what fits a core's cache and is worth its
+    overhead. Forward keeps to 1 MiB of scores."""
+    windowed = sight.before < sight.n_k  # then all that a block sees in one flat tile
+    large = backward and not windowed
+    block_q = min(512, max(256, sight.n_q // 2)) if large else 256
+    return asked[0] or block_q, asked[1] or (2048 if windowed else 1024)
 
 
 def _query_blocks(q: Tensor, k: Tensor, block_q: int, block_k: int) -> Iterator[tuple[slice, ...]]:
