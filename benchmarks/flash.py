@@ -109,7 +109,7 @@ def compare_windows() -> None:
 
 
 def peaks(is_ours: bool, n: int) -> list[float]:
-    """MiB beyond what is returned: buffers of forward, buffers with gradients, process of forward."""
+    """MiB beyond what is returned: buffers of forward, of both passes, process of forward."""
     torch.set_num_threads(THREADS)
     function = competitors(n, causal=False)[0 if is_ours else 1]
     arguments, with_gradients = qkv(n), qkv(n, requires_grad=True)

@@ -17,6 +17,7 @@ from transformer_lib import (
     padding_mask,
     scaled_dot_product_attention,
 )
+from transformer_lib.memory import PeakMemory
 
 
 def qkv(*batch, n_q=37, n_k=53, d_k=6, d_v=5, kv_heads=None, dtype=torch.float64, seed=0):
@@ -369,6 +370,16 @@ def test_nothing_of_n_q_times_n_k_is_ever_held(options, dtype):
     assert 2 * 2 * 500 * 4 <= watch.largest < 500 * 600 / 10
 
 
+def test_without_gradients_nothing_but_the_output_grows():
+    def beyond_output(n):
+        arguments = qkv(2, n_q=n, n_k=n)
+        with PeakMemory() as memory:
+            output = flash_attention(*arguments, block_q=16, block_k=32)
+        return memory.peak - output.nbytes
+
+    assert beyond_output(128) == beyond_output(512)
+
+
 def tiles_computed(monkeypatch, **options):
     """(rows, cols) of every block of scores that forward makes."""
     seen, product = [], flash._product
@@ -416,7 +427,8 @@ def test_accumulation_is_not_lowered_by_autocast():
 
 @pytest.fixture
 def calls(monkeypatch):
-    """How often MultiHeadAttention called flash_attention, which it does from 1 score on here."""
+    """How often MultiHeadAttention called flash_attention, which it does from 1 score and vectors
+    of 4 numbers on here."""
     counted = []
 
     def counting(*arguments, **options):
@@ -426,6 +438,7 @@ def calls(monkeypatch):
     monkeypatch.setattr(attention, "flash_attention", counting)
     monkeypatch.setattr(flash, "_HAS_ONEDNN", flash._LINEAR is not None)
     monkeypatch.setattr(flash, "_LONG", 1)
+    monkeypatch.setattr(flash, "_WIDE", 4)
     return counted
 
 
@@ -456,6 +469,7 @@ def test_multi_head_attention_gives_the_same_with_it(mask, calls, monkeypatch):
         lambda x: MultiHeadAttention(8, 2)(x, return_weights=True),
         lambda x: MultiHeadAttention(8, 2, dropout=0.5)(x),
         lambda x: MultiHeadAttention(8, 2).double()(x.double()),
+        lambda x: MultiHeadAttention(8, 4)(x),
     ],
 )
 def test_multi_head_attention_does_without_it(other, calls):

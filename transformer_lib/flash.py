@@ -39,11 +39,12 @@ _HAS_ONEDNN = torch.backends.mkldnn.is_available() and _LINEAR is not None
 # Heads share each operation as long as they make fewer scores than this together: an operation
 # has a cost of its own, on a graphics card much more of it.
 _SMALL = {"cpu": 2**17, "other": 2**24}
-# Scores are made as exponents of 2: 2ˣ is three times as fast as exp, and thirty times where it
-# underflows.
+# Scores are made as exponents of 2, not e, for PyTorch's exp2 is three times as fast as its exp,
+# and thirty times where numbers become too small to be held: exp(x) = 2^(x log₂ e).
 _LOG2_E = math.log2(math.e)
-# Scores (n_q · n_k) of a head from which on flash attention is faster; benchmarks/flash.py.
-_LONG = 2**22
+# Scores (n_q · n_k) of a head and length of its vectors from which on flash attention is faster;
+# with shorter vectors too much of the work lies beside the matrix products.
+_LONG, _WIDE = 2**22, 64
 
 
 def flash_attention(
@@ -108,8 +109,9 @@ def flash_attention(
 
 
 def flash_pays(q: Tensor, k: Tensor) -> bool:
-    """Whether this is faster than PyTorch's fused kernel: long sequences, where oneDNN computes."""
-    return _onednn_takes(q) and q.size(-2) * k.size(-2) >= _LONG
+    """Whether this is faster than PyTorch's fused kernel: long sequences of long vectors, where
+    oneDNN computes."""
+    return _onednn_takes(q) and q.size(-1) >= _WIDE and q.size(-2) * k.size(-2) >= _LONG
 
 
 class _FlashAttention(torch.autograd.Function):
@@ -135,7 +137,7 @@ class _FlashAttention(torch.autograd.Function):
                         output[at].masked_fill_(result[1] == lowest, 0)
                     if keep:
                         highest[at], total[at] = result[1:]
-                del result  # before the next block, not after it
+                del result  # before the next one is made, not after
         if not keep:
             return output, None
         # The mask as well, though sight has it: so PyTorch notices if it is changed in place.
@@ -171,7 +173,8 @@ def _forward_block(q, k, v, tiles) -> tuple[Tensor, Tensor, Tensor] | None:
     result = None
     for cols, hidden in tiles:
         tile = q, _take(k, cols, q), _take(v, cols, q), hidden
-        result = _merge(result, _forward_tile(*tile)) if result else _forward_tile(*tile)
+        # A name for the tile's result would keep it until the next one is made.
+        result = _forward_tile(*tile) if result is None else _merge(result, _forward_tile(*tile))
     return result
 
 
