@@ -170,9 +170,12 @@ def draw(ratios: dict[str, list[float]], path: str) -> None:
     for (name, values), marker in zip(ratios.items(), "os^D", strict=True):
         axes.plot(list(ROUNDS), values, marker=marker, label=name)
     axes.axhline(1, color="grey", linestyle="--")
+    axes.annotate("below: flash_attention is faster", (8192, 0.98), ha="right", va="top")
     axes.set_xscale("log", base=2)
+    axes.set_xticks(list(ROUNDS), list(map(str, ROUNDS)))
     axes.set(xlabel="n", ylabel="time, flash_attention / PyTorch's fused kernel", ylim=(0, None))
-    axes.legend()
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False)
     figure.savefig(path)
 
 
