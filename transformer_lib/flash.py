@@ -8,9 +8,9 @@ results over two sets of keys merge into the one over both, and the output is o 
 
 Backward makes each tile's weights once more, P = exp(score − m) / l, so that of forward only the
 output and the log-sum-exp are kept: the latter in its two parts, lse = m + log l, so that its
-rounding does not grow with the scores. With D = Σ dO ∘ O, one number for each query,
+rounding does not grow with the scores. With D = Σ dO ⊙ O, one number for each query,
 
-    dV = Pᵀ dO,   dS = P ∘ (dO Vᵀ − D),   dQ = dS K,   dK = dSᵀ Q.
+    dV = Pᵀ dO,   dS = P ⊙ (dO Vᵀ − D),   dQ = dS K,   dK = dSᵀ Q.
 
 Inside this module all leading dimensions are one: q (heads, n_q, d_k), k and v (kv_heads, n_k, d),
 each key/value head serving heads / kv_heads neighbouring query heads. ``heads``, ``rows`` and
@@ -159,7 +159,7 @@ class _FlashAttention(torch.autograd.Function):
                 queries = q[at].to(total.dtype) * (scale * _LOG2_E)
                 # The weights are made without their denominator; what they meet is divided by it.
                 d_block = d_output[at] / total[at]
-                # The gradient of the lse adds P ∘ dlse to dS, so it joins the row term D.
+                # The gradient of the lse adds P ⊙ dlse to dS, so it joins the row term D.
                 row_term = (d_block * output[at]).sum(-1) - d_lse[at] / total[at].squeeze(-1)
                 known = queries, highest[at].squeeze(-1), d_block, row_term
                 tiles = sight.tiles(heads, rows, block_k)

@@ -356,7 +356,7 @@ def merge_states(
 def row_term(
     d_output: Float[Array, "n_q d_v"], output: Float[Array, "n_q d_v"]
 ) -> Float[Array, "n_q 1"]:
-    """D = rowsum(dO ∘ O), one number for each query (eq-row-term; Dao et al. 2022, appendix B)."""
+    """D = rowsum(dO ⊙ O), one number for each query (eq-row-term; Dao et al. 2022, appendix B)."""
     return (d_output * output).sum(axis=-1, keepdims=True)
 
 

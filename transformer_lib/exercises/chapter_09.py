@@ -32,7 +32,7 @@ _FIRST_BLOCK = Text(
 _TOTAL_NOT_RESCALED = Text(
     "the old sum is not rescaled. Its terms were exp(x − old maximum); when the maximum rises, "
     "what do all of them have to be multiplied by?",
-    "舊的總和沒有重新縮放。裡面每一項都是 exp(x − m)，m 是舊的最大值；最大值變大時，它們全都要乘上多少？",
+    "舊的總和沒有重新縮放。裡面每一項都是 exp(x − m)，m 是舊的最大值；最大值變大時，每一項都要乘上多少？",
 )
 _NO_MAXIMUM = Text(
     "right for small scores, but exp overflows for large ones. Keep a running maximum and subtract "
@@ -47,6 +47,29 @@ _BLOCK_MAXIMUM = Text(
     "到目前為止讀過的最大值，只會變大，不會變小。",
 )
 
+_FIRST_MAXIMUM_INFINITE = Text(
+    "NaN: at the first block the old maximum is −∞, so old − new, exp(new − old), exp(x − old) and "
+    "old / new are ±∞, and ∞ · 0 is NaN. Is your factor an exp, of which difference, and which "
+    "maximum do the new terms subtract?",
+    "出現 NaN：讀第一塊時，舊的最大值是 −∞，所以 old − new、exp(new − old)、exp(x − old)、old / new "
+    "都是 ±∞，而 ∞ · 0 是 NaN。你的係數有取 exp 嗎？裡面是誰減誰？新的項減的是哪一個最大值？",
+)
+_OLD_MAXIMUM_SUBTRACTED = Text(
+    "the new terms overflow: they subtract the old maximum, which is far below everything at the "
+    "start. Which maximum are the old terms brought to? The new ones subtract the same.",
+    "新的項溢位了：它們減的是舊的最大值，而一開始那比所有的數都小得多。舊的項換到哪一個最大值？"
+    "新的項也要減同一個。",
+)
+_FACTOR_WITHOUT_EXP = Text(
+    "the difference of the maxima itself is the factor. Another number subtracted in the exponent "
+    "is a factor exp(old − new).",
+    "你把兩個最大值的差直接當係數了。指數裡多減一個數，係數是 exp(old − new)。",
+)
+_EXP_OF_THE_QUOTIENT = Text(
+    "the factor is exp(old / new). exp(a) / exp(b) is exp(a − b): subtract the maxima.",
+    "你的係數是 exp(old / new)。但 exp(a) / exp(b) 等於 exp(a − b)：兩個最大值要相減。",
+)
+
 # --- online-log-sum-exp -------------------------------------------------------------------
 
 
@@ -55,6 +78,7 @@ def _online_log_sum_exp(
     blocks=torch.split,
     highest=lambda old, block: torch.maximum(old, block.max()),
     rescale=lambda old, new: (old - new).exp(),
+    term=lambda block, old, new: (block - new).exp(),
     finish=lambda maximum, total: maximum + total.log(),
 ):
     """The online log-sum-exp with a place for each slip."""
@@ -63,7 +87,7 @@ def _online_log_sum_exp(
         maximum, total = (x.new_tensor(number) for number in start)
         for block in blocks(x, block_size):
             new = highest(maximum, block)
-            total = total * rescale(maximum, new) + (block - new).exp().sum()
+            total = total * rescale(maximum, new) + term(block, maximum, new).sum()
             maximum = new
         return finish(maximum, total)
 
@@ -184,13 +208,34 @@ ONLINE_LOG_SUM_EXP = Exercise(
         Mistake(
             "rescaled-the-wrong-way-from-the-start",
             _online_log_sum_exp(rescale=lambda old, new: (new - old).exp()),
+            _FIRST_MAXIMUM_INFINITE,
+        ),
+        Mistake(
+            "old-maximum-subtracted",
+            _online_log_sum_exp(
+                start=(torch.finfo(torch.float32).min, 0.0),
+                term=lambda block, old, new: (block - old).exp(),
+            ),
+            _OLD_MAXIMUM_SUBTRACTED,
+        ),
+        Mistake(
+            "factor-without-exp",
+            _online_log_sum_exp(rescale=lambda old, new: torch.where(old.isinf(), 0.0, old - new)),
+            _FACTOR_WITHOUT_EXP,
+        ),
+        Mistake(
+            "exp-of-the-quotient",
+            _online_log_sum_exp(rescale=lambda old, new: (old / new).exp()),
+            _EXP_OF_THE_QUOTIENT,
+        ),
+        Mistake(
+            "quotient-of-the-exps",
+            _online_log_sum_exp(rescale=lambda old, new: old.exp() / new.exp()),
             Text(
-                "NaN: at the first block the old maximum is −∞, so exp(new − old), exp(x − old) "
-                "and old / new are ±∞, and ∞ · 0 is NaN. Which maximum do the new terms subtract, "
-                "and should the old sum grow or shrink when the maximum rises?",
-                "出現 NaN：讀第一塊時，舊的最大值是 −∞，所以 exp(new − old)、exp(x − old)、old / new "
-                "都是 ±∞，而 ∞ · 0 是 NaN。新的項減的是哪一個最大值？最大值變大時，"
-                "舊的總和應該變大還是變小？",
+                "right for numbers near 0, but the factor exp(old) / exp(new) becomes ∞ / ∞ for "
+                "large ones and 0 / 0 far below 0. Subtract first: exp(old − new).",
+                "數在 0 附近時是對的，但數一大，係數 exp(old) / exp(new) 就變成 ∞ / ∞，"
+                "遠低於 0 時則是 0 / 0。要先相減：exp(old − new)。",
             ),
         ),
         Mistake(
@@ -231,7 +276,7 @@ ONLINE_LOG_SUM_EXP = Exercise(
             ),
             Text(
                 "each block adds the mean of its exponentials. Take their sum.",
-                "每一塊加進去的是指數的平均。應該用總和。",
+                "每一塊加進去的是 exp 的平均。應該用總和。",
             ),
         ),
         Mistake(
@@ -262,6 +307,38 @@ ONLINE_LOG_SUM_EXP = Exercise(
             "no-maximum",
             lambda x, b: sum(block.exp().sum() for block in x.split(b)).log(),
             _NO_MAXIMUM,
+        ),
+        Mistake(
+            "logarithm-outside-of-torch",
+            _online_log_sum_exp(finish=lambda maximum, total: maximum + total.detach().log()),
+            Text(
+                "the numbers are right, but no gradient passes through the sum: math.log, float "
+                "and .item() leave torch. Take torch.log.",
+                "數是對的，但總和那邊沒有梯度：math.log、float 和 .item() 會離開 torch。"
+                "請改用 torch.log。",
+            ),
+        ),
+        Mistake(
+            "maximum-of-the-last-block-added-back",
+            lambda x, b: online_log_sum_exp(x, b) - x.max() + x.split(b)[-1].max(),
+            Text(
+                "right where the largest number stands in the last block. At the end, the maximum "
+                "of the last block alone is added back, not that of everything read.",
+                "最大的數在最後一塊時是對的。但最後加回來的只是最後一塊的最大值，"
+                "應該是讀過的全部的最大值。",
+            ),
+        ),
+        Mistake(
+            "maxima-added-up",
+            lambda x, b: (
+                sum(block.max() for block in x.split(b))
+                + sum((block - block.max()).exp().sum() for block in x.split(b)).log()
+            ),
+            Text(
+                "the maxima of all blocks are added up. Only one number was to be subtracted from "
+                "all, and only that one comes back.",
+                "你把每一塊的最大值都加起來了。全部的數應該減同一個最大值，最後也只加回那一個。",
+            ),
         ),
         Mistake(
             "maximum-not-added-back",
@@ -497,6 +574,13 @@ def _update(
 _next_state = _update()
 
 
+def _weights_with_the_old_maximum(state, scores, seen, v):
+    """exp(score − old maximum), where the first old maximum is the lowest number there is."""
+    maximum = state[0].clamp(min=torch.finfo(scores.dtype).min)
+    weigh = _update(rescale_total=_raw, rescale_output=_raw, weigh=lambda *_: _raw(scores, maximum))
+    return weigh((maximum, *state[1:]), scores, seen, v)
+
+
 def _divide(maximum, total, output):
     """The total is at least exp(0) = 1, except for a query that saw nothing: its output is 0."""
     return output / total.clamp(min=1.0)
@@ -673,6 +757,13 @@ def _cut_along_dim_0(q, k, v, block_size, causal):
     return flash_attention(q, k if k.ndim == 2 else k[:block_size], v, block_size, causal)
 
 
+def _infinity_times_the_mask(q, k, v, block_size, causal):
+    """score − ∞ · hidden: NaN wherever a key is seen."""
+    sees = _positions(q.size(-2), k.size(-2), block_size)[0] >= 0
+    output = flash_attention(q, k, v, block_size, causal)
+    return output.masked_fill(sees, torch.nan) if causal else output
+
+
 def _only_diagonal_tiles_masked(top_left):
     def answer(q, k, v, block_size, causal):
         n_q, n_k = q.size(-2), k.size(-2)
@@ -703,6 +794,19 @@ def _tiles_skipped_by_number(q, k, v, block_size, causal):
 def _raw(a, b):
     """exp(a − b) without a thought for −∞."""
     return (a - b).exp()
+
+
+def _difference(old, new):
+    return torch.where(old.isinf(), 0.0, old - new)
+
+
+def _exp_of_quotient(old, new):
+    quotient = old.clamp(min=torch.finfo(old.dtype).min) / new
+    return quotient.masked_fill(new.isinf(), 0.0).exp()
+
+
+def _power_of_2(a, b):
+    return _rescale(a * math.log(2), b * math.log(2))
 
 
 def _quotient(maximum, total, output):
@@ -812,11 +916,43 @@ FLASH_ATTENTION = Exercise(
                     _highest, lambda old, new: _raw(new, old), lambda old, new: _raw(new, old)
                 )
             ),
+            _FIRST_MAXIMUM_INFINITE,
+        ),
+        Mistake(
+            "old-maximum-subtracted",
+            _flash(update=_weights_with_the_old_maximum, finish=_divide_unless_0),
+            _OLD_MAXIMUM_SUBTRACTED,
+        ),
+        *_also_with_nan(
+            "factor-without-exp",
+            _flash(
+                update=_update(rescale_total=_difference, rescale_output=_difference),
+                finish=_divide_unless_0,
+            ),
+            _FACTOR_WITHOUT_EXP,
+        ),
+        *_also_with_nan(
+            "exp-of-the-quotient",
+            _flash(
+                update=_update(rescale_total=_exp_of_quotient, rescale_output=_exp_of_quotient),
+                finish=_divide_unless_0,
+            ),
+            _EXP_OF_THE_QUOTIENT,
+        ),
+        *_also_with_nan(
+            "powers-of-two",
+            _flash(
+                update=_update(
+                    rescale_total=_power_of_2,
+                    rescale_output=_power_of_2,
+                    weigh=lambda scores, new, seen: _power_of_2(scores, new),
+                )
+            ),
             Text(
-                "NaN: at the first block the old maximum is −∞, so exp(new − old) is ∞, and ∞ · 0 "
-                "is NaN. Should old weights grow or shrink when the maximum rises?",
-                "出現 NaN：讀第一塊時，舊的最大值是 −∞，exp(new − old) 就是 ∞，而 ∞ · 0 是 NaN。"
-                "最大值變大時，舊的權重應該變大還是變小？",
+                "these are powers of 2, not of e. exp2 gives exp(x) only if x is multiplied by "
+                "log₂ e before.",
+                "你用的是 2 的次方，不是 e 的次方。用 exp2 的話，要先把 x 乘上 log₂ e，"
+                "才會等於 exp(x)。",
             ),
         ),
         Mistake(
@@ -872,7 +1008,7 @@ FLASH_ATTENTION = Exercise(
             Text(
                 "right unless all scores of a row are far below 0: then your maximum, which starts "
                 "at 0, is far above them and every exp becomes 0. What is below every score?",
-                "除非一列的分數全都遠低於 0，不然是對的：你的最大值從 0 開始，這時比它們大太多，"
+                "大多時候是對的，只有一列的分數全都遠低於 0 時會錯：你的最大值從 0 開始，比它們大太多，"
                 "每個 exp 都變成 0。什麼數比所有的分數都小？",
             ),
         ),
@@ -1138,6 +1274,20 @@ FLASH_ATTENTION = Exercise(
             ),
         ),
         Mistake(
+            "nan-covered-up-at-the-end",
+            _flash(
+                tiled=True,
+                update=_update(_highest, _raw, _raw, lambda s, new, seen: _raw(s, new)),
+                finish=lambda m, total, output: (output / total).nan_to_num(0.0),
+            ),
+            Text(
+                "the numbers are right, but NaN is only covered up at the end, and the gradients "
+                "are NaN still. Let it not come up: no −∞ − (−∞), and no division by 0.",
+                "數是對的，但你只是在最後把 NaN 蓋掉，梯度還是 NaN。要讓它根本不出現："
+                "不要有 −∞ − (−∞)，也不要除以 0。",
+            ),
+        ),
+        Mistake(
             "average-where-nothing-is-seen",
             _flash(hide=lambda scores, seen: scores.masked_fill(~seen, -1e9), finish=_quotient),
             Text(
@@ -1145,6 +1295,27 @@ FLASH_ATTENTION = Exercise(
                 "scores are the same large negative number. Its output should be 0.",
                 "就差一點：看不到任何鍵的查詢，現在會把所有的值平均，"
                 "因為它的分數全是同一個很大的負數。它的輸出應該是 0。",
+            ),
+        ),
+        Mistake(
+            "softmax-where-nothing-is-seen",
+            _flash(hide=lambda scores, seen: scores - 1e9 * ~seen, finish=_quotient),
+            Text(
+                "almost: a query that sees no key attends to all of them, because the same large "
+                "number is subtracted from all its scores, and a softmax feels only differences. "
+                "Its output should be 0.",
+                "就差一點：看不到任何鍵的查詢，現在反而會看到全部，因為它的分數全都減掉同一個大數，"
+                "而 softmax 只看分數的差。它的輸出應該是 0。",
+            ),
+        ),
+        *_also_with_nan(
+            "infinity-times-the-mask",
+            _infinity_times_the_mask,
+            Text(
+                "right without a mask, but with causal all becomes NaN. Is −∞ multiplied by "
+                "a mask of 0 and 1? −∞ · 0 is NaN. masked_fill puts −∞ only where it belongs.",
+                "沒有遮罩時是對的，但有 causal 時，全部變成 NaN。你是不是把 −∞ 乘上 0 和 1 的遮罩？"
+                "−∞ · 0 是 NaN。masked_fill 只會把 −∞ 填到該填的地方。",
             ),
         ),
         *_also_with_nan(
@@ -1222,6 +1393,30 @@ FLASH_ATTENTION = Exercise(
                 "應該看到自己和前面的鍵。",
             ),
         ),
+        Mistake(
+            "one-key-ahead",
+            _flash(seen=lambda i, j: j <= i + 1),
+            Text(
+                "each query sees one key too many: the one right after its own place.",
+                "每個查詢都多看了一個鍵：自己位置的下一個。",
+            ),
+        ),
+        Mistake(
+            "each-block-of-queries-is-the-last",
+            lambda q, k, v, block_size, causal: torch.cat(
+                [
+                    flash_attention(rows, k, v, block_size, causal)
+                    for rows in q.split(block_size, -2)
+                ],
+                -2,
+            ),
+            Text(
+                "right without a mask. With causal, each block of queries is taken for the last "
+                "one: its offset counts the queries of the block, where it should count all.",
+                "沒有遮罩時是對的。有 causal 時，每一塊查詢都被當成最後一塊：算位移時，"
+                "你用的是這一塊有幾個查詢，應該用全部的。",
+            ),
+        ),
         *_also_with_nan(
             "diagonal-hidden",
             _flash(seen=lambda i, j: j < i),
@@ -1236,7 +1431,7 @@ FLASH_ATTENTION = Exercise(
             Text(
                 "a block of keys counts only where all of it lies in the past. On the diagonal, a "
                 "part of a block is seen: skip a block only if its first key is too late.",
-                "一塊鍵全都在過去，你才算它。但對角線上的塊有一部分看得到：第一個鍵就太晚的塊，"
+                "整塊鍵都在過去，你才會算它。但對角線上的塊有一部分看得到：連第一個鍵都太晚的塊，"
                 "才可以跳過。",
             ),
         ),
@@ -1315,10 +1510,11 @@ FLASH_ATTENTION = Exercise(
             "cut-along-dimension-0",
             _cut_along_dim_0,
             Text(
-                "right for one sequence, but k[a:b] cuts dimension 0, which is the batch if there "
-                "is one. k[..., a:b, :] and split(…, dim=-2) cut the keys.",
-                "單一序列時是對的，但 k[a:b] 切的是第 0 維，有批次時那就是批次。"
-                "k[..., a:b, :] 和 split(…, dim=-2) 切的才是鍵。",
+                "right for one sequence, but with a batch k[a:b] cuts dimension 0, the batch, and "
+                ".T turns all dimensions round. Count from the end: k[..., a:b, :], "
+                "split(…, dim=-2), .mT.",
+                "單一序列時是對的，但有批次時，k[a:b] 切的是第 0 維，也就是批次，"
+                ".T 會把所有維度的順序都反過來。請從後面數：k[..., a:b, :]、split(…, dim=-2)、.mT。",
             ),
         ),
     ),
@@ -1656,6 +1852,22 @@ FLASH_ATTENTION_BACKWARD = Exercise(
             ),
         ),
         Mistake(
+            "exp-forgotten",
+            _backward(weights=lambda s, lse, root: s - lse),
+            Text(
+                "P is score − lse, the logarithm of a weight. The exp is missing.",
+                "你的 P 是分數減 lse，那是權重的對數。還沒取 exp。",
+            ),
+        ),
+        Mistake(
+            "log-sum-exp-outside-of-the-exp",
+            _backward(weights=lambda s, lse, root: s.exp() - lse),
+            Text(
+                "P is exp(score) − lse. The log-sum-exp is subtracted inside of the exp.",
+                "你的 P 是分數取 exp 之後才減 lse。log-sum-exp 要放在 exp 裡面減。",
+            ),
+        ),
+        Mistake(
             "divided-by-the-log-sum-exp",
             _backward(weights=lambda s, lse, root: s.exp() / lse),
             Text(
@@ -1932,6 +2144,14 @@ _WRONG_FEATURES = (
         ),
     ),
     (
+        "branches-exchanged",
+        _both(lambda x: torch.where(x > 0, x.exp(), x + 1)),
+        Text(
+            "the two branches of φ have changed places: above 0 it is x + 1, below it is exp(x).",
+            "φ 的兩段對調了：大於 0 時是 x + 1，其他時候才是 exp(x)。",
+        ),
+    ),
+    (
         "x-plus-1",
         _both(lambda x: x + 1),
         Text(
@@ -1981,8 +2201,26 @@ def _shared_mistakes(linear):
         "query sum to 1.",
         "每一列沒有正規化：要除以 φ(q) · Σ φ(k)，一個查詢的權重加起來才會是 1。",
     )
+    entries_summed = Text(
+        "each row of the output is divided by the sum of its own entries. What has to sum to 1 are "
+        "the weights of a query: divide by φ(q) · Σ φ(k).",
+        "每一列輸出都除以自己各分量的總和了。加起來要等於 1 的是查詢的權重：要除以 φ(q) · Σ φ(k)。",
+    )
+    undivided = linear(normaliser=None)
     features = (Mistake(name, linear(**phi), hint) for name, phi, hint in _WRONG_FEATURES)
-    return Mistake("no-normaliser", linear(normaliser=None), no_normaliser), *features
+    return (
+        Mistake("no-normaliser", undivided, no_normaliser),
+        Mistake("output-sums-to-1", _rows_that_sum_to_1(undivided), entries_summed),
+        *features,
+    )
+
+
+def _rows_that_sum_to_1(linear):
+    def answer(q, k, v):
+        output = linear(q, k, v)
+        return output / output.sum(-1, keepdim=True)
+
+    return answer
 
 
 def _all_keys(q, k):
@@ -2117,6 +2355,32 @@ LINEAR_ATTENTION = Exercise(
             Text(
                 "the normaliser holds the query alone: Σ φ(k) is missing in it.",
                 "分母裡只有查詢：少了 Σ φ(k)。",
+            ),
+        ),
+        Mistake(
+            "normaliser-of-plain-keys",
+            lambda q, k, v: _linear(normaliser=lambda phi_q, _: _all_keys(phi_q, k))(q, k, v),
+            Text(
+                "the normaliser sums the plain keys. Sum φ(k), as in the numerator.",
+                "分母加總的是原本的鍵。要加總的是 φ(k)，和分子一樣。",
+            ),
+        ),
+        Mistake(
+            "normaliser-of-plain-queries",
+            lambda q, k, v: _linear(normaliser=lambda _, phi_k: _all_keys(q, phi_k))(q, k, v),
+            Text(
+                "the normaliser takes the plain query. It needs φ(q), as in the numerator.",
+                "分母用的是原本的查詢。應該用 φ(q)，和分子一樣。",
+            ),
+        ),
+        Mistake(
+            "feature-map-of-the-sum",
+            lambda q, k, v: _linear(
+                normaliser=lambda phi_q, _: phi_q @ _feature(k.sum(-2)).unsqueeze(-1)
+            )(q, k, v),
+            Text(
+                "the normaliser holds φ(Σ k). Apply φ to each key, and sum then: Σ φ(k).",
+                "你的分母是 φ(Σ k)。要先把每個鍵代進 φ，再加總：Σ φ(k)。",
             ),
         ),
         Mistake(
@@ -2442,6 +2706,20 @@ CAUSAL_LINEAR_ATTENTION = Exercise(
             Text(
                 "the running sum goes over the features. It goes over the positions.",
                 "你沿著特徵累加了。應該沿著位置累加。",
+            ),
+        ),
+        Mistake(
+            "product-of-sums",
+            _causal_linear(
+                phi_v=lambda v: v.cumsum(-2),
+                phi_k=lambda k: _feature(k).cumsum(-2),
+                states=_identity,
+                normaliser=lambda q, k: (q * k).sum(-1, keepdim=True),
+            ),
+            Text(
+                "keys and values are added up by themselves and then multiplied, so that each key "
+                "meets the values of all others. Multiply first, then add up.",
+                "你先把鍵和值各自累加，再相乘，這樣每個鍵都會碰到別人的值。要先相乘，再累加。",
             ),
         ),
         Mistake(
@@ -2815,6 +3093,24 @@ ATTENTION_FLOPS = Exercise(
             ),
         ),
         Mistake(
+            "scores-only-and-adds-not-counted",
+            lambda n_q, n_k, d_k, d_v: n_q * n_k * d_k,
+            Text(
+                "these are the multiplications in the scores, Q Kᵀ. Each comes with an addition, "
+                "and there is a second product: the weights times the values.",
+                "這是分數 Q Kᵀ 裡的乘法次數。每次乘法還配一次加法，而且還有第二次矩陣乘法：權重乘上值。",
+            ),
+        ),
+        Mistake(
+            "adds-of-the-first-product-not-counted",
+            lambda n_q, n_k, d_k, d_v: n_q * n_k * d_k + 2 * n_q * n_k * d_v,
+            Text(
+                "the weighted sum is right. In the scores, too, each multiplication comes with an "
+                "addition: two operations.",
+                "加權總和的部分對了。算分數也一樣，每次乘法都配一次加法，要算兩次運算。",
+            ),
+        ),
+        Mistake(
             "weighted-sum-only",
             lambda n_q, n_k, d_k, d_v: 2 * n_q * n_k * d_v,
             Text(
@@ -3056,7 +3352,7 @@ PENCIL_ONLINE_SOFTMAX = Exercise(
             lambda: 12.0,
             Text(
                 "12 is the output before the division. The sum of the weights is missing.",
-                "12 是除之前的輸出。還沒除以權重的總和。",
+                "12 是還沒除的輸出。請再除以權重的總和。",
             ),
         ),
         Mistake(
@@ -3108,7 +3404,7 @@ PENCIL_ONLINE_SOFTMAX = Exercise(
             Text(
                 "3 is the sum of the weights after merging (or the output of the second block "
                 "alone). The output is still to be divided by it.",
-                "3 是合併後權重的總和（或是只有第二塊的輸出）。輸出還要除以它。",
+                "3 是合併後權重的總和（也剛好是第二塊自己的輸出）。輸出還要除以這個總和。",
             ),
         ),
         Mistake(
@@ -3116,7 +3412,7 @@ PENCIL_ONLINE_SOFTMAX = Exercise(
             lambda: 6.0,
             Text(
                 "6 is the output of the first block alone (24 / 4). The second one counts too.",
-                "6 是只有第一塊的輸出（24 / 4）。第二塊也要算進去。",
+                "6 只是第一塊自己的輸出（24 / 4）。第二塊也要算進去。",
             ),
         ),
     ),
@@ -3185,6 +3481,23 @@ PENCIL_BYTES_MOVED = Exercise(
             Text(
                 "that is the number of bytes. One MiB is 1024 · 1024 of them.",
                 "這是位元組的個數。1 MiB 是 1024 · 1024 個位元組。",
+            ),
+        ),
+        Mistake(
+            "entries",
+            lambda: 4194304.0,
+            Text(
+                "that is how many numbers one matrix holds. How many bytes has each, and how many "
+                "times does a matrix travel?",
+                "這是一個矩陣裡有幾個數。每個數有幾個位元組？矩陣總共搬了幾趟？",
+            ),
+        ),
+        Mistake(
+            "numbers",
+            lambda: 16777216.0,
+            Text(
+                "that is how many numbers travel. Each has 2 bytes, and the answer is in MiB.",
+                "這是總共搬了幾個數。每個數有 2 個位元組，答案要用 MiB。",
             ),
         ),
         Mistake(
