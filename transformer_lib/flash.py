@@ -27,7 +27,6 @@ import numpy as np
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from transformer_lib.checks import check_attention, check_flag, check_number, check_size
 
@@ -91,6 +90,7 @@ def flash_attention(
     """
     check_attention(q, k, v, mask, grouped=True)
     check_flag("causal", causal)
+    check_flag("return_lse", return_lse)
     for name, size in (("block_q", block_q), ("block_k", block_k), ("window", window)):
         if size is not None:
             check_size(name, size)
@@ -147,8 +147,15 @@ class _FlashAttention(torch.autograd.Function):
         return output, lse.squeeze(-1)
 
     @staticmethod
-    @once_differentiable
     def backward(ctx, d_output, d_lse):
+        with torch.no_grad():
+            gradients = _FlashAttention._gradients(ctx, d_output, d_lse)
+        if torch.is_grad_enabled():  # with create_graph: they would pass for constants
+            gradients = _Once.apply(*gradients, *ctx.saved_tensors[:3], d_output, d_lse)
+        return *gradients, None, None, None, None, None
+
+    @staticmethod
+    def _gradients(ctx, d_output, d_lse) -> tuple[Tensor, Tensor, Tensor]:
         q, k, v, output, highest, total, _ = ctx.saved_tensors
         scale, sight, sizes = ctx.rest
         dq, dk, dv = (torch.zeros_like(t, dtype=total.dtype) for t in (q, k, v))
@@ -165,7 +172,22 @@ class _FlashAttention(torch.autograd.Function):
                 tiles = sight.tiles(heads, rows, block_k)
                 dq[at] = scale * _backward_block(*known, k[kv], v[kv], dk[kv], dv[kv], tiles)
         dk /= _LOG2_E  # the queries were multiplied by it
-        return *(t.to(q.dtype) for t in (dq, dk, dv)), None, None, None, None
+        return dq.to(q.dtype), dk.to(q.dtype), dv.to(q.dtype)
+
+
+class _Once(torch.autograd.Function):
+    """Gradients as they are, which say so when they are differentiated once more."""
+
+    @staticmethod
+    def forward(ctx, dq, dk, dv, *_sources):
+        return dq, dk, dv
+
+    @staticmethod
+    def backward(ctx, *_gradients):
+        raise RuntimeError(
+            "flash_attention can be differentiated only once; for second derivatives take "
+            "scaled_dot_product_attention"
+        )
 
 
 def _forward_block(q, k, v, tiles) -> tuple[Tensor, Tensor, Tensor] | None:
