@@ -55,8 +55,6 @@ def translate_settings(_app: Sphinx, config: Config) -> None:
         config[name] = str(_(config[name]))
     search = config.html_theme_options["search_bar_text"]
     config.html_theme_options["search_bar_text"] = str(_(search))
-    config.nb_code_prompt_show = str(_("Show code cell {type}"))
-    config.nb_code_prompt_hide = str(_("Hide code cell {type}"))
 
 
 def add_language_links(
@@ -81,15 +79,15 @@ def hard_coded_words(app: Sphinx) -> dict[str, str]:
 
 
 def translate_literals(app: Sphinx, exception: Exception | None) -> None:
-    """Replace those words, where they stand in quotes, in the built site."""
+    """Replace those words, where they stand in quotes or between tags, in the built site."""
     words = hard_coded_words(app)
     if exception or app.builder.name != "html" or not words:
         return
     site = Path(app.outdir)
-    literal = re.compile(f"""(["'])({"|".join(map(re.escape, words))})\\1""")
+    literal = re.compile(f"""(?<=["'>])({"|".join(map(re.escape, words))})(?=["'<])""")
     for path in [*site.rglob("*.html"), *(site / script for script in SCRIPTS)]:
         text = path.read_text(encoding="utf-8")
-        path.write_text(literal.sub(lambda m: m[1] + words[m[2]] + m[1], text), encoding="utf-8")
+        path.write_text(literal.sub(lambda match: words[match[0]], text), encoding="utf-8")
 
 
 def publish_as_text(app: Sphinx, source: str, *context: Any) -> nodes.Element:
