@@ -174,19 +174,22 @@ def test_an_expanded_mask_is_read_where_it_lies():
     assert_same(qkv(2, 4), mask=mask)
 
 
+@pytest.mark.parametrize("blocks", [(64, 48), (16, 8), (None, None)], ids=str)
 @pytest.mark.parametrize("large", [1, 30])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
-def test_error_is_at_most_twice_that_of_the_plain_version(dtype, large, either_product):
-    """Against float64, as the authors of flash attention test theirs."""
+def test_error_is_at_most_twice_that_of_the_plain_version(dtype, large, blocks, either_product):
+    """Against float64, as the authors of flash attention test theirs. Of a single entry it is a
+    matter of luck, and of the processor; so there twice as much passes."""
     q, k, v = qkv(1, 3, n_q=300, n_k=400, d_k=32, d_v=16, dtype=dtype)
     arguments = large * q, k, v
     exact = with_gradients(plain, [t.double() for t in arguments])
     theirs = with_gradients(plain, arguments)
-    ours = with_gradients(lambda *a: flash_attention(*a, block_q=64, block_k=48), arguments)
+    options = dict(zip(("block_q", "block_k"), blocks, strict=True))
+    ours = with_gradients(lambda *a: flash_attention(*a, **options), arguments)
     for a, b, true in zip(ours, theirs, exact, strict=True):
         assert a.dtype == dtype
         assert (a - true).norm() <= 2 * (b - true).norm()
-        assert (a - true).abs().max() <= 2 * (b - true).abs().max()
+        assert (a - true).abs().max() <= 4 * (b - true).abs().max()
 
 
 def test_scores_beyond_the_range_of_exp():
@@ -194,6 +197,16 @@ def test_scores_beyond_the_range_of_exp():
     for factor in (1e3, 1e15):
         output = flash_attention(factor * q, k, v, block_q=16, block_k=8)
         torch.testing.assert_close(output, plain(factor * q, k, v), rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize(("n", "blocks"), [(64, (16, 8)), (519, (None, None))], ids=str)
+def test_rounding_of_very_high_scores_lifts_no_weight_above_1(n, blocks, either_product):
+    """Backward makes the scores again, in tiles of other sizes: here rounded otherwise by 2^40."""
+    q, k, v = qkv(1, n_q=n, n_k=n, d_k=16, dtype=torch.float32)
+    options = dict(zip(("block_q", "block_k"), blocks, strict=True))
+    results = with_gradients(lambda *a: flash_attention(*a, **options), (1e15 * q, k, v))
+    assert all(t.isfinite().all() for t in results)
+    assert results[3].abs().max() < 5 * n  # no query gives more than a number of the cotangent
 
 
 # --- gradients ------------------------------------------------------------------------------
@@ -279,6 +292,11 @@ def test_a_blind_query_gets_zero_and_gives_zero_gradient(blocks, dtype):
     assert all(t.grad.isfinite().all() for t in arguments)
 
 
+def test_a_wholly_blind_block_of_forward_is_part_of_one_of_backward():
+    mask = torch.arange(520)[:, None] >= 256  # forward takes 256 queries at once, backward 260
+    assert_same(qkv(1, n_q=520, n_k=3), blocks=(None, None), mask=mask)
+
+
 def test_queries_before_all_keys_are_blind():
     q, k, v = qkv(2, n_q=5, n_k=3)
     output = flash_attention(q, k, v, causal=True)
@@ -316,12 +334,17 @@ def test_a_hidden_key_may_hold_anything(bad):
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
-def test_a_later_key_may_hold_anything(bad):
+@pytest.mark.parametrize(
+    ("keys", "queries"),
+    [(slice(20, None), slice(20)), (slice(20), slice(28, None))],
+    ids=["later", "before the window"],
+)
+def test_a_key_out_of_sight_may_hold_anything(keys, queries, bad):
     q, k, v = qkv(2, n_q=40, n_k=40, dtype=torch.float32)
-    clean = flash_attention(q, k, v, causal=True, block_q=16, block_k=8)
-    k[:, 20:] = bad  # in the middle of a tile of keys and of a block of queries
-    output = flash_attention(q, k, v, causal=True, block_q=16, block_k=8)
-    assert torch.equal(output[:, :20], clean[:, :20])
+    options = {"causal": True, "window": 9, "block_q": 16, "block_k": 8}
+    clean = flash_attention(q, k, v, **options)
+    k[:, keys] = bad  # to the middle of a tile of keys and of a block of queries
+    assert torch.equal(flash_attention(q, k, v, **options)[:, queries], clean[:, queries])
 
 
 def test_arguments_are_left_alone():
@@ -376,10 +399,11 @@ def test_nothing_of_n_q_times_n_k_is_ever_held(options, dtype):
     assert 2 * 2 * 500 * 4 <= watch.largest < 500 * 600 / 10
 
 
-def test_without_gradients_nothing_but_the_output_grows():
+@pytest.mark.parametrize("weights", [False, True])  # which want gradients, but not here
+def test_without_gradients_nothing_but_the_output_grows(weights):
     def beyond_output(n):
-        arguments = qkv(2, n_q=n, n_k=n)
-        with PeakMemory() as memory:
+        arguments = [t.requires_grad_(weights) for t in qkv(2, n_q=n, n_k=n)]
+        with torch.set_grad_enabled(not weights), PeakMemory() as memory:
             output = flash_attention(*arguments, block_q=16, block_k=32)
         return memory.peak - output.nbytes
 
@@ -396,7 +420,7 @@ def tiles_computed(monkeypatch, **options):
         return result
 
     monkeypatch.setattr(flash, "_product", counting)
-    flash_attention(*qkv(1, n_q=64, n_k=64), block_q=16, block_k=16, **options)
+    flash_attention(*qkv(1, n_q=64, n_k=64), **{"block_q": 16, "block_k": 16} | options)
     return seen[::2]  # between them the products with the values
 
 
@@ -418,6 +442,10 @@ def test_wholly_hidden_tiles_are_never_computed(options, tiles, monkeypatch):
     computed = tiles_computed(monkeypatch, **options)
     assert sum(rows * cols for rows, cols in computed) <= tiles * 16 * 16
     assert len(computed) >= tiles
+
+
+def test_tiles_are_as_large_as_asked(monkeypatch):
+    assert set(tiles_computed(monkeypatch, block_q=32, block_k=8)) == {(32, 8)}
 
 
 def test_accumulation_is_not_lowered_by_autocast():
@@ -499,6 +527,7 @@ BAD_INPUT = {
     ),
     "scale": (lambda: flash_attention(Q, K, V, scale="1"), TypeError, "scale must be a number, g"),
     "scale NaN": (lambda: flash_attention(Q, K, V, scale=math.nan), ValueError, "must be finite"),
+    "scale ∞": (lambda: flash_attention(Q, K, V, scale=math.inf), ValueError, "must be finite"),
     "integers": (lambda: flash_attention(Q.long(), K, V), TypeError, "q must be floating point"),
     "mixed": (lambda: flash_attention(Q, K.float(), V), TypeError, "k must have the dtype of q"),
     "heads": (

@@ -237,10 +237,11 @@ def _backward_tile(q, highest, d_output, row_term, k, v, hidden) -> tuple[Tensor
     """dQᵀ (g, d_k, rows), dK (g, cols, d_k) and dV (g, cols, d_v) of one tile.
 
     Scores and weights are made transposed: what is subtracted from each query's is then the
-    bias of a product, and costs no pass of its own.
+    bias of a product, which costs oneDNN no pass of its own.
     """
-    # (g, cols, d_k), (g, rows, d_k) -> (g, cols, rows)
-    weights = _product(k, q, -highest).exp2_()
+    # (g, cols, d_k), (g, rows, d_k) -> (g, cols, rows). Tiles of other sizes than in forward round
+    # otherwise: a score may exceed the highest, a very high one by so much that its weight is ∞.
+    weights = _product(k, q, -highest).clamp_(max=0).exp2_()
     hidden.clear(weights)
     d_scores = _product(v, d_output, -row_term).mul_(weights)  # -> (g, cols, rows)
     return _product(k.mT, d_scores.mT), _product(d_scores, q.mT), _product(weights, d_output.mT)
@@ -250,7 +251,11 @@ def _product(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
     """a bᵀ + bias: (g, m, d) and (g, n, d) and (g, n) -> (g, m, n)."""
     if a.size(0) == 1 and _onednn_takes(a):
         return _LINEAR(a[0], b[0], None if bias is None else bias[0], "none", [], "")[None]
-    return torch.bmm(a, b.mT) if bias is None else torch.baddbmm(bias[:, None], a, b.mT)
+    if bias is None:
+        return torch.bmm(a, b.mT)
+    # b first, which are the queries, as in forward: small tiles are rounded otherwise the other way
+    # round, and weights unlike those of forward do not go with its totals.
+    return torch.bmm(b, a.mT).add_(bias[..., None]).mT
 
 
 def _onednn_takes(tensor: Tensor) -> bool:
@@ -326,7 +331,7 @@ class _Sight:
 
     def lowest(self, rows: int, cols: int, offset: int, like: Tensor) -> Tensor:
         """The lowest number where distance j − i, ``offset`` at first, is too far, elsewhere 0."""
-        key = rows, cols, offset, like.dtype
+        key = rows, cols, offset
         if key not in self._lowest:  # most tiles on the diagonal have the same
             seen = like.new_ones(rows, cols).tril_(self.after - offset).triu_(-self.before - offset)
             self._lowest[key] = seen.sub_(1).mul_(torch.finfo(like.dtype).max)
