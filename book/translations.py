@@ -19,10 +19,10 @@ def exercise_words() -> dict[str, str]:
     """Titles, and what `check` prints for an open exercise and for a solution, in Chinese."""
     # Imported late: with torch in the process, sphinx_external_toc raises warnings of torch's.
     from transformer_lib.exercises import catalog, messages
-    from transformer_lib.exercises.engine import praise
+    from transformer_lib.exercises.engine import Trial
 
     texts = [messages.NOT_ATTEMPTED.format(name=name) for name in catalog]
-    texts += map(praise, catalog.values())
+    texts += [Trial(exercise, exercise.reference).praise() for exercise in catalog.values()]
     links = {link(e.title.en, e.name): link(e.title.zh, e.name) for e in catalog.values()}
     chapters = {f"Chapter {e.chapter}": f"第 {e.chapter} 章" for e in catalog.values()}
     return {text.en: text.zh for text in texts} | links | chapters

@@ -99,37 +99,33 @@ ONLY_WHERE = {
 }
 
 
+def each(kind: str) -> pytest.MarkDecorator:
+    """All answers of a kind ("alternatives", "wasteful") that the exercises list."""
+    answers = [
+        pytest.param(exercise, answer, id=f"{exercise.name}-{number}")
+        for exercise in EXERCISES
+        for number, answer in enumerate(getattr(exercise, kind))
+    ]
+    return pytest.mark.parametrize(("exercise", "answer"), answers)
+
+
 @by_name
 def test_the_reference_passes(exercise):
     result = judge(exercise, exercise.reference)
     assert result.passed and result.attempted, result.message
 
 
-@pytest.mark.parametrize(
-    ("exercise", "alternative"),
-    [
-        pytest.param(exercise, alternative, id=f"{exercise.name}-{number}")
-        for exercise in EXERCISES
-        for number, alternative in enumerate(exercise.alternatives)
-    ],
-)
-def test_another_right_answer_passes(exercise, alternative, record_property):
+@each("alternatives")
+def test_another_right_answer_passes(exercise, answer, record_property):
     record_property("checked", "alternatives")
-    result = judge(exercise, alternative)
+    result = judge(exercise, answer)
     assert result.passed, result.message
 
 
-@pytest.mark.parametrize(
-    ("exercise", "wasteful"),
-    [
-        pytest.param(exercise, wasteful, id=f"{exercise.name}-{number}")
-        for exercise in EXERCISES
-        for number, wasteful in enumerate(exercise.wasteful)
-    ],
-)
-def test_a_right_answer_that_holds_too_much_is_rejected(exercise, wasteful, record_property):
+@each("wasteful")
+def test_a_right_answer_that_holds_too_much_is_rejected(exercise, answer, record_property):
     record_property("checked", "wasteful answers")
-    result = judge(exercise, wasteful)
+    result = judge(exercise, answer)
     assert not result.passed and result.attempted
     assert "the numbers are right" in result.message and "numbers at once" in result.message
 

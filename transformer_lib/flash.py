@@ -29,6 +29,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from transformer_lib.checks import check_attention, check_flag, check_number, check_size
+from transformer_lib.memory import blocks
 
 # oneDNN's matrix product for float32, which PyTorch's own compiler calls, uses the widest vector
 # instructions of any processor; MKL's, behind torch.bmm, only those of some makers' processors.
@@ -293,11 +294,10 @@ def _query_blocks(q: Tensor, k: Tensor, block_q: int, block_k: int) -> Iterator[
     tile = min(block_q, n_q) * min(block_k, k.size(1))
     group = _SMALL["cpu" if q.device.type == "cpu" else "other"] // max(1, tile)
     group = max(1, group // shared * shared)
-    for start in range(0, heads, group):
-        stop = min(start + group, heads)
-        kv = slice(start // shared, -(-stop // shared))
-        for row in range(0, n_q, block_q):
-            yield slice(start, stop), kv, slice(row, min(row + block_q, n_q))
+    for together in blocks(heads, group):
+        kv = slice(together.start // shared, -(-together.stop // shared))
+        for rows in blocks(n_q, block_q):
+            yield together, kv, rows
 
 
 class _Sight:
@@ -322,8 +322,7 @@ class _Sight:
         """The keys (cols) of each tile in which a query sees anything, and what it does not see."""
         first, last = rows.start + self.shift, rows.stop - 1 + self.shift
         low, high = max(0, first - self.before), min(self.n_k, last + self.after + 1)
-        for start in range(low, high, block_k):
-            cols = slice(start, min(start + block_k, high))
+        for cols in blocks(high, block_k, start=low):
             mask = self._mask_tile(heads, rows, cols)
             # As bytes, for their maximum is found faster than whether any is True.
             if mask is None or mask.view(torch.uint8).amax():

@@ -108,10 +108,10 @@ def block_sizes(capacity: int, d: int) -> tuple[int, int]:
     return block_q, block_k
 
 
-def blocks(n: int, size: int) -> Iterator[slice]:
-    """Cut 0 … n − 1 into slices of ``size``; the last may be shorter."""
-    for start in range(0, n, size):
-        yield slice(start, min(start + size, n))
+def blocks(n: int, size: int, start: int = 0) -> Iterator[slice]:
+    """Cut ``start`` … n − 1 into slices of ``size``; the last may be shorter."""
+    for first in range(start, n, size):
+        yield slice(first, min(first + size, n))
 
 
 def attention_step_by_step(

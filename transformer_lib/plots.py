@@ -32,6 +32,8 @@ from matplotlib.path import Path
 from matplotlib.ticker import Formatter
 from numpy.typing import ArrayLike
 
+from transformer_lib import memory
+
 BLUE, ORANGE, GREEN, PINK = "#2b7bd4", "#dd6b20", "#0d9f7e", "#c0599f"
 COLOURS = (BLUE, ORANGE, GREEN, PINK)
 MARKERS = ("o", "s", "^", "D")
@@ -1209,7 +1211,7 @@ def tiles(
     values, n = np.asarray(values, dtype=float), len(tokens)
     left, top = 20, 20
     figure, axes = _canvas(WIDTH / 2, top + _SQUARE * n + 4)
-    cut = [slice(i, min(i + block, n)) for i in range(0, n, block)]
+    cut = list(memory.blocks(n, block))
     for place in product(range(len(cut)), repeat=2):
         done, skipped = place in order[:now], place not in order
         _draw_tile(axes, *(cut[i] for i in place), left, top, done=done, skipped=skipped)

@@ -1461,6 +1461,10 @@ def _bottom_right_causal(scores):
     return scores.masked_fill(hidden, -torch.inf)
 
 
+def _without_softmax(x_dec, x_enc, W_Q, W_K, W_V):
+    return (x_dec @ W_Q) @ (x_enc @ W_K).mT / W_Q.size(-1) ** 0.5 @ (x_enc @ W_V)
+
+
 def _with_k_transposed_by(transpose):
     def answer(x_dec, x_enc, W_Q, W_K, W_V):
         q, k, v = x_dec @ W_Q, x_enc @ W_K, x_enc @ W_V
@@ -1607,9 +1611,7 @@ CROSS_ATTENTION = Exercise(
         ),
         _mistake(
             "no-softmax",
-            lambda x_dec, x_enc, W_Q, W_K, W_V: (
-                (x_dec @ W_Q) @ (x_enc @ W_K).mT / W_Q.size(-1) ** 0.5 @ (x_enc @ W_V)
-            ),
+            _without_softmax,
             "the softmax is missing: the scores are used as weights.",
             "少了 softmax：你直接拿分數當權重。",
         ),
@@ -1757,9 +1759,7 @@ CROSS_ATTENTION = Exercise(
         ),
         _mistake(
             "softmax-at-the-end",
-            lambda x_dec, x_enc, W_Q, W_K, W_V: (
-                (x_dec @ W_Q) @ (x_enc @ W_K).mT / W_Q.size(-1) ** 0.5 @ (x_enc @ W_V)
-            ).softmax(-1),
+            lambda *inputs: _without_softmax(*inputs).softmax(-1),
             "the softmax comes after the values have been blended. It makes weights of scores: "
             "apply it before.",
             "你把值混合完才做 softmax。它的用處是把分數變成權重，要在混合之前做。",

@@ -1102,6 +1102,34 @@ def _encoder_layer_step_by_step(x, attention, feed_forward, norm_1, norm_2):
     return norm_2(torch.stack([middle, feed_forward(middle)]).sum(0))
 
 
+def _half(x, sublayer, norm):
+    return norm(x + sublayer(x))
+
+
+def _without_residual(x, sublayer, norm):
+    return norm(sublayer(x))
+
+
+def _without_norm(x, sublayer, norm):
+    return x + sublayer(x)
+
+
+def _nothing(x, sublayer, norm):
+    return x
+
+
+def _of_halves(first, second=None):
+    """A layer of two halves, both made the same way if only one is given."""
+    return lambda x, attention, feed_forward, norm_1, norm_2: (second or first)(
+        first(x, attention, norm_1), feed_forward, norm_2
+    )
+
+
+def _of_parts(exchange):
+    """The right layer of other parts."""
+    return lambda x, *parts: encoder_layer(x, *exchange(*parts))
+
+
 ENCODER_LAYER = Exercise(
     name="encoder-layer",
     chapter=10,
@@ -1119,9 +1147,7 @@ ENCODER_LAYER = Exercise(
     mistakes=(
         Mistake(
             "pre-norm",
-            lambda x, attention, feed_forward, norm_1, norm_2: (
-                lambda h: h + feed_forward(norm_2(h))
-            )(x + attention(norm_1(x))),
+            _of_halves(lambda x, sublayer, norm: x + sublayer(norm(x))),
             Text(
                 "that is pre-norm: the norms stand before the sublayers. Here each stands after the "
                 "sum.",
@@ -1130,9 +1156,7 @@ ENCODER_LAYER = Exercise(
         ),
         Mistake(
             "no-residuals",
-            lambda x, attention, feed_forward, norm_1, norm_2: norm_2(
-                feed_forward(norm_1(attention(x)))
-            ),
+            _of_halves(_without_residual),
             Text(
                 "both residual connections are missing: what went in is not added.",
                 "兩個殘差連接都不見了：沒有把輸入加回去。",
@@ -1140,9 +1164,7 @@ ENCODER_LAYER = Exercise(
         ),
         Mistake(
             "no-first-residual",
-            lambda x, attention, feed_forward, norm_1, norm_2: (
-                lambda h: norm_2(h + feed_forward(h))
-            )(norm_1(attention(x))),
+            _of_halves(_without_residual, _half),
             Text(
                 "around the attention the residual connection is missing.",
                 "注意力外面少了殘差連接。",
@@ -1150,9 +1172,7 @@ ENCODER_LAYER = Exercise(
         ),
         Mistake(
             "no-second-residual",
-            lambda x, attention, feed_forward, norm_1, norm_2: norm_2(
-                feed_forward(norm_1(x + attention(x)))
-            ),
+            _of_halves(_half, _without_residual),
             Text(
                 "around the feed-forward network the residual connection is missing.",
                 "前饋神經網路外面少了殘差連接。",
@@ -1171,9 +1191,7 @@ ENCODER_LAYER = Exercise(
         ),
         Mistake(
             "norm-of-the-sublayer",
-            lambda x, attention, feed_forward, norm_1, norm_2: (
-                lambda h: h + norm_2(feed_forward(h))
-            )(x + norm_1(attention(x))),
+            _of_halves(lambda x, sublayer, norm: x + norm(sublayer(x))),
             Text(
                 "you normalise what the sublayer returns, and add x afterwards. First add, then "
                 "normalise.",
@@ -1182,9 +1200,7 @@ ENCODER_LAYER = Exercise(
         ),
         Mistake(
             "one-norm",
-            lambda x, attention, feed_forward, norm_1, norm_2: (
-                lambda h: norm_1(h + feed_forward(h))
-            )(norm_1(x + attention(x))),
+            _of_parts(lambda attend, feed, norm_1, norm_2: (attend, feed, norm_1, norm_1)),
             Text(
                 "you use norm_1 twice. The second has γ and β of its own.",
                 "你用了兩次 norm_1。第二個正規化有自己的 γ 和 β。",
@@ -1192,9 +1208,7 @@ ENCODER_LAYER = Exercise(
         ),
         Mistake(
             "norms-exchanged",
-            lambda x, attention, feed_forward, norm_1, norm_2: (
-                lambda h: norm_1(h + feed_forward(h))
-            )(norm_2(x + attention(x))),
+            _of_parts(lambda attend, feed, norm_1, norm_2: (attend, feed, norm_2, norm_1)),
             Text(
                 "norm_1 and norm_2 have changed places.",
                 "norm_1 和 norm_2 的位置對調了。",
@@ -1202,9 +1216,7 @@ ENCODER_LAYER = Exercise(
         ),
         Mistake(
             "sublayers-exchanged",
-            lambda x, attention, feed_forward, norm_1, norm_2: (lambda h: norm_2(h + attention(h)))(
-                norm_1(x + feed_forward(x))
-            ),
+            _of_parts(lambda attend, feed, *norms: (feed, attend, *norms)),
             Text(
                 "the feed-forward network comes first in your layer. Attention goes before it.",
                 "你先做了前饋神經網路。注意力要在前面。",
@@ -1223,33 +1235,27 @@ ENCODER_LAYER = Exercise(
         ),
         Mistake(
             "no-first-norm",
-            lambda x, attention, feed_forward, norm_1, norm_2: (
-                lambda h: norm_2(h + feed_forward(h))
-            )(x + attention(x)),
+            _of_halves(_without_norm, _half),
             Text("the first norm is missing.", "少了第一個正規化。"),
         ),
         Mistake(
             "no-second-norm",
-            lambda x, attention, feed_forward, norm_1, norm_2: (lambda h: h + feed_forward(h))(
-                norm_1(x + attention(x))
-            ),
+            _of_halves(_half, _without_norm),
             Text("the second norm is missing.", "少了第二個正規化。"),
         ),
         Mistake(
             "no-norms",
-            lambda x, attention, feed_forward, norm_1, norm_2: (lambda h: h + feed_forward(h))(
-                x + attention(x)
-            ),
+            _of_halves(_without_norm),
             Text("both norms are missing.", "兩個正規化都不見了。"),
         ),
         Mistake(
             "no-feed-forward",
-            lambda x, attention, feed_forward, norm_1, norm_2: norm_2(norm_1(x + attention(x))),
+            _of_halves(_half, lambda x, sublayer, norm: norm(x)),
             Text("the feed-forward network is missing.", "少了前饋神經網路。"),
         ),
         Mistake(
             "first-half-only",
-            lambda x, attention, feed_forward, norm_1, norm_2: norm_1(x + attention(x)),
+            _of_halves(_half, _nothing),
             Text(
                 "that is the first half. The feed-forward network with its norm is still to come.",
                 "這是前半。後面還有前饋神經網路和它的正規化。",
@@ -1257,7 +1263,7 @@ ENCODER_LAYER = Exercise(
         ),
         Mistake(
             "no-attention",
-            lambda x, attention, feed_forward, norm_1, norm_2: norm_2(x + feed_forward(x)),
+            _of_halves(_nothing, _half),
             Text(
                 "attention, with its residual connection and norm, is missing.",
                 "少了注意力，連同它的殘差連接和正規化。",
@@ -1265,9 +1271,7 @@ ENCODER_LAYER = Exercise(
         ),
         Mistake(
             "attention-twice",
-            lambda x, attention, feed_forward, norm_1, norm_2: (
-                lambda h: norm_2(h + feed_forward(h))
-            )(norm_1(x + attention(attention(x)))),
+            _of_parts(lambda attend, *rest: (lambda x: attend(attend(x)), *rest)),
             Text("attention is applied twice.", "注意力用了兩次。"),
         ),
         Mistake(
@@ -1282,9 +1286,7 @@ ENCODER_LAYER = Exercise(
         ),
         Mistake(
             "a-product-for-the-sum",
-            lambda x, attention, feed_forward, norm_1, norm_2: (
-                lambda h: norm_2(h * feed_forward(h))
-            )(norm_1(x * attention(x))),
+            _of_halves(lambda x, sublayer, norm: norm(x * sublayer(x))),
             Text(
                 "a residual connection adds; yours multiplies.",
                 "殘差連接是相加，你用了相乘。",
@@ -1352,9 +1354,7 @@ ENCODER_LAYER = Exercise(
         ),
         Mistake(
             "feed-forward-twice",
-            lambda x, attention, feed_forward, norm_1, norm_2: (
-                lambda h: norm_2(h + feed_forward(feed_forward(h)))
-            )(norm_1(x + attention(x))),
+            _of_parts(lambda attend, feed, *norms: (attend, lambda x: feed(feed(x)), *norms)),
             Text(
                 "the feed-forward network is applied twice.",
                 "前饋神經網路用了兩次。",
@@ -1362,9 +1362,7 @@ ENCODER_LAYER = Exercise(
         ),
         Mistake(
             "attention-for-the-feed-forward",
-            lambda x, attention, feed_forward, norm_1, norm_2: (lambda h: norm_2(h + attention(h)))(
-                norm_1(x + attention(x))
-            ),
+            _of_parts(lambda attend, feed, *norms: (attend, attend, *norms)),
             Text(
                 "attention comes twice, and the feed-forward network never.",
                 "注意力用了兩次，前饋神經網路一次也沒用到。",
@@ -1372,9 +1370,7 @@ ENCODER_LAYER = Exercise(
         ),
         Mistake(
             "sublayers-subtracted",
-            lambda x, attention, feed_forward, norm_1, norm_2: (
-                lambda h: norm_2(h - feed_forward(h))
-            )(norm_1(x - attention(x))),
+            _of_halves(lambda x, sublayer, norm: norm(x - sublayer(x))),
             Text(
                 "a residual connection adds; yours subtracts.",
                 "殘差連接是相加，你用了相減。",
