@@ -3,7 +3,7 @@
 Batch 1, 8 heads, d = 64, float32, two threads; as in transformer.py, two competitors take turns
 and each figure is the median of the turns' ratios (ours / theirs: below 1 we are faster). A turn is
 a few calls where one is short, since the first after the other's is slower. All of it takes about
-6 minutes and 12 GiB, which the plain formula holds at the greatest length.
+7 minutes and 7 GiB, which the plain formula holds at the greatest length.
 
 Memory is counted twice, both times in a fresh process after a first call, which loads or compiles
 the kernels: the most bytes of PyTorch's buffers at once, those inside its kernels included, and
@@ -11,11 +11,13 @@ what the process itself grows by (Linux only). What the call returns is left out
 """
 
 import json
-import multiprocessing
+import math
 import os
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
+from itertools import product
 from pathlib import Path
 from statistics import median
 
@@ -24,7 +26,14 @@ import torch.nn.functional as F
 from matplotlib.figure import Figure
 from torch import Tensor
 from torch.profiler import profile
-from transformer import THREADS, memory, ratio, take_turns
+from transformer import (
+    CLEAR_REFS,
+    THREADS,
+    added_at_peak,
+    in_fresh_process,
+    ratio,
+    take_turns,
+)
 
 from transformer_lib import causal_mask, flash_attention, scaled_dot_product_attention
 
@@ -35,9 +44,9 @@ WINDOW = 512
 MEMORY_LENGTHS = (2048, 4096, 8192, 16384)
 
 
-def qkv(n: int, requires_grad: bool = False) -> list[Tensor]:
-    generator = torch.Generator().manual_seed(0)
-    shape = (1, HEADS, n, D)
+def qkv(n: int, requires_grad: bool = False, *, d: int = D, seed: int = 0) -> list[Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    shape = (1, HEADS, n, d)
     return [torch.randn(shape, generator=generator, requires_grad=requires_grad) for _ in range(3)]
 
 
@@ -106,6 +115,53 @@ def compare_windows() -> None:
         )
 
 
+def compare_exponentials() -> None:
+    """Why scores are made as exponents of 2; −100 is where e^x becomes too small to be held."""
+    for number in (-1.0, -100.0):
+        x = torch.full((512, 512), number)
+        in_twos = x * math.log2(math.e)
+        two, e = take_turns(
+            lambda: [torch.exp2(in_twos) for _ in range(20)],  # noqa: B023
+            lambda: [torch.exp(x) for _ in range(20)],  # noqa: B023
+            rounds=9,
+        )
+        print(f"exp({number:.0f}): {ratio(e, two):.1f} × as long as the same power of 2")
+
+
+def compare_widths() -> None:
+    """From which d_k on MultiHeadAttention takes ours: forward, time over the fused kernel's."""
+    for d in (16, 32, 64, 128):
+        arguments = qkv(2048, d=d)
+        turns = (partial(function, *arguments) for function in competitors(2048, False)[:2])
+        print(f"d_k = {d}, n = 2048: ours / fused {ratio(*take_turns(*turns, rounds=9)):.2f}")
+
+
+def compare_errors() -> None:
+    """Error against float64 by norm, over the plain formula's: the greatest of some seeds."""
+    print(f"\n{'error over the plain one':30} output, dq, dk, dv")
+    greatest: dict[str, list[float]] = {}
+    for n, seed in product((512, 1024, 2048), range(5)):
+        ours, fused, plain = (with_gradients(f, n, seed) for f in competitors(n, causal=False))
+        exact = with_gradients(competitors(n, causal=False)[2], n, seed, torch.float64)
+        for name, results in (("ours", ours), ("fused", fused)):
+            errors = [
+                ((a - true).norm() / (b - true).norm()).item()
+                for a, b, true in zip(results, plain, exact, strict=True)
+            ]
+            greatest[name] = list(map(max, errors, greatest.get(name, errors)))
+    for name, errors in greatest.items():
+        print(f"{name:30} {', '.join(f'{error:.2f}' for error in errors)}")
+
+
+def with_gradients(
+    function: Callable[..., Tensor], n: int, seed: int, dtype: torch.dtype = torch.float32
+) -> list[Tensor]:
+    """Output and gradients of the same numbers in this dtype, as float64."""
+    *arguments, cotangent = (t.to(dtype) for t in (*qkv(n, seed=seed), qkv(n, seed=seed + 100)[0]))
+    output = function(*(t.requires_grad_() for t in arguments))
+    return [t.double() for t in (output, *torch.autograd.grad(output, arguments, cotangent))]
+
+
 def peaks(is_ours: bool, n: int) -> list[float]:
     """MiB beyond what is returned: buffers of forward, of both passes, process of forward."""
     torch.set_num_threads(THREADS)
@@ -137,10 +193,8 @@ def peak_of_buffers(call: Callable[[], list[Tensor]]) -> int:
 
 
 def peak_of_process(call: Callable[[], list[Tensor]]) -> int:
-    Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
-    before = memory("VmRSS")
-    returned = call()
-    return memory("VmHWM") - before - bytes_of(returned)
+    returned: list[Tensor] = []
+    return added_at_peak(lambda: returned.extend(call())) - bytes_of(returned)
 
 
 def bytes_of(tensors: list[Tensor]) -> int:
@@ -148,7 +202,7 @@ def bytes_of(tensors: list[Tensor]) -> int:
 
 
 def compare_memory() -> None:
-    if not Path("/proc/self/clear_refs").exists():
+    if not CLEAR_REFS.exists():
         print("memory: not measured here")
         return
     # Read by glibc where a process starts: to give buffers back at once, so that it is not the
@@ -157,8 +211,7 @@ def compare_memory() -> None:
     print("\nMiB at the peak beyond inputs and what is returned, ours / fused")
     print(f"{'n':>5}  {'forward':>14} {'and backward':>14} {'process, forward':>18}")
     for n in MEMORY_LENGTHS:
-        with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
-            both = [pool.apply(peaks, (is_ours, n)) for is_ours in (True, False)]
+        both = [in_fresh_process(peaks, is_ours, n) for is_ours in (True, False)]
         cells = (f"{ours:.2f} / {fused:.2f}" for ours, fused in zip(*both, strict=True))
         print("{:5}  {:>14} {:>14} {:>18}".format(n, *cells), flush=True)
 
@@ -181,6 +234,9 @@ def main() -> None:
     torch.set_num_threads(THREADS)
     ratios = compare_times()
     compare_windows()
+    compare_exponentials()
+    compare_widths()
+    compare_errors()
     compare_memory()
     if len(sys.argv) > 1:
         draw(ratios, sys.argv[1])

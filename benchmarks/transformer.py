@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from time import perf_counter
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -18,6 +19,7 @@ from torch import Tensor, nn
 from transformer_lib import Transformer, TransformerConfig, greedy_decode
 
 THREADS = 2
+CLEAR_REFS = Path("/proc/self/clear_refs")  # 5 written to it forgets the peak; Linux only
 VOCAB = 1000
 
 
@@ -120,23 +122,31 @@ def memory(name: str) -> int:
     return 1024 * int(re.search(rf"{name}:\s+(\d+)", status)[1])
 
 
+def added_at_peak(call: Callable[[], object]) -> int:
+    """Bytes that a call adds, at its peak, to what this process holds."""
+    CLEAR_REFS.write_text("5")
+    before = memory("VmRSS")
+    call()
+    return memory("VmHWM") - before
+
+
+def in_fresh_process(function: Callable, *arguments: object) -> Any:
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(function, arguments)
+
+
 def peak_of_step(make_model: type[nn.Module], name: str) -> int:
     """Bytes that one training step adds, at its peak, to what this (fresh) process holds."""
     torch.set_num_threads(THREADS)
     make_config, batch, n, _ = SETTINGS[name]
-    step = training_step(make_model(make_config()), batch, n)
-    Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
-    before = memory("VmRSS")
-    step()
-    return memory("VmHWM") - before
+    return added_at_peak(training_step(make_model(make_config()), batch, n))
 
 
 def compare_memory(name: str) -> str:
-    if not Path("/proc/self/clear_refs").exists():
+    if not CLEAR_REFS.exists():
         return "not measured here"
-    with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
-        models = (Transformer, TorchTransformer)
-        ours, theirs = (pool.apply(peak_of_step, (model, name)) / 2**20 for model in models)
+    models = (Transformer, TorchTransformer)
+    ours, theirs = (in_fresh_process(peak_of_step, model, name) / 2**20 for model in models)
     return f"{ours:.0f} / {theirs:.0f} MiB"
 
 
