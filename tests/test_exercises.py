@@ -513,6 +513,13 @@ def test_a_number_that_differs_has_no_index():
     assert "got 3" in text and "index" not in text
 
 
+def test_nan_is_told_with_its_place_where_there_are_several():
+    text = judge(catalog["softmax"], lambda x, dim: x.softmax(dim) * torch.nan).message
+    assert "NaN or infinity, which is not expected there, first at index [0" in text
+    double = Exercise(**vars(DOUBLE) | {"reference": lambda x: 2 * x.sum()})
+    assert "which is not expected there." in judge(double, lambda x: x.sum() * torch.nan).message
+
+
 def test_it_works_where_gradients_are_off():
     with torch.no_grad():
         assert judge(DOUBLE, DOUBLE.reference).passed

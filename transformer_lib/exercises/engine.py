@@ -241,7 +241,9 @@ class Trial:
         wrong = wrong_entries(got, expected, tolerance)
         bad = wrong & ~got.isfinite() & expected.isfinite()
         if bad.any():
-            yield messages.NOT_FINITE.format(index=bad.nonzero()[0].tolist(), **place)
+            index = bad.nonzero()[0].tolist()
+            first = messages.FIRST_AT.format(index=index) if index else ""
+            yield messages.NOT_FINITE.format(first=first, **place)
         yield _worst_entry(got, expected, wrong, right, tolerance, place)
 
     def _changed_arguments(self) -> Iterator[Text]:

@@ -92,9 +92,10 @@ WRONG_DTYPE = Text(
 )
 FOR_INPUTS = Text("for {dtype} inputs ", "輸入是 {dtype} 時，")
 NOT_FINITE = Text(
-    "on {case} {what} holds NaN or infinity, which is not expected there, first at index {index}.",
-    "在「{case}」這組測試裡，{what}出現了不該有的 NaN 或無限大，第一個的索引是 {index}。",
+    "on {case} {what} holds NaN or infinity, which is not expected there{first}.",
+    "在「{case}」這組測試裡，{what}出現了不該有的 NaN 或無限大{first}。",
 )
+FIRST_AT = Text(", first at index {index}", "，第一個的索引是 {index}")
 WRONG_VALUES = Text(
     "on {case} {what} differs: {at}expected {expected}, got {got}.{relation}{others}",
     "在「{case}」這組測試裡，{what}不對：{at}應該是 {expected}，你得到的是 {got}。"
