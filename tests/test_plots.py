@@ -29,6 +29,8 @@ from transformer_lib.plots import (
     tiles,
     verdicts,
 )
+from transformer_lib.plots.labels import number
+from transformer_lib.plots.style import STRONGEST
 
 TOKENS = ["狗", "咬", "人"]
 WEIGHTS = np.array([[0.67, 0.24, 0.09], [0.09, 0.24, 0.67], [0.09, 0.67, 0.24]])
@@ -121,6 +123,11 @@ def test_steps_stand_side_by_side_each_with_its_words():
     assert page.find("div/div[@hidden]/button") is not None  # the site's script shows them
 
 
+@pytest.mark.parametrize("name", [*FIGURES, "show"])
+def test_a_figure_is_drawn_in_the_file_of_its_name(name):
+    assert getattr(plots, name).__module__ == f"transformer_lib.plots.{name}"
+
+
 @pytest.fixture(params=FIGURES)
 def name(request):
     return request.param
@@ -211,7 +218,7 @@ def contrast(one: np.ndarray, other: np.ndarray) -> float:
 @pytest.mark.parametrize("colour", plots.COLOURS)
 def test_colours_can_be_seen_and_ink_read_on_them_in_both_themes(theme, colour):
     paper, ink = map(rgb, THEMES[theme])
-    fullest_cell = plots.STRONGEST * rgb(colour) + (1 - plots.STRONGEST) * paper
+    fullest_cell = STRONGEST * rgb(colour) + (1 - STRONGEST) * paper
     assert contrast(rgb(colour), paper) >= 3
     assert contrast(ink, fullest_cell) >= 4.5
 
@@ -229,7 +236,7 @@ def test_colours_can_be_seen_and_ink_read_on_them_in_both_themes(theme, colour):
     ],
 )
 def test_numbers_as_a_book_prints_them(value, decimals, text):
-    assert plots._number(value, decimals) == text
+    assert number(value, decimals) == text
 
 
 @pytest.mark.parametrize(
