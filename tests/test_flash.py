@@ -6,7 +6,6 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from transformer_lib import (
     MultiHeadAttention,
@@ -17,7 +16,7 @@ from transformer_lib import (
     padding_mask,
     scaled_dot_product_attention,
 )
-from transformer_lib.memory import PeakMemory
+from transformer_lib.memory import PeakMemory, Watch
 
 
 def qkv(*batch, n_q=37, n_k=53, d_k=6, d_v=5, kv_heads=None, dtype=torch.float64, seed=0):
@@ -374,18 +373,14 @@ def test_onednn_gets_dense_matrices_only(monkeypatch):
 # --- what is computed, and what is held ------------------------------------------------------
 
 
-class Watch(TorchDispatchMode):
+class LargestStorage(Watch):
     """The largest tensor that any operation gives, in elements of its storage."""
 
     largest = 0
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        result = func(*args, **(kwargs or {}))
-        for tensor in result if isinstance(result, (tuple, list)) else (result,):
-            if isinstance(tensor, torch.Tensor):
-                elements = tensor.untyped_storage().nbytes() // tensor.element_size()
-                self.largest = max(self.largest, elements)
-        return result
+    def see(self, operation, inputs, made):
+        elements = [t.untyped_storage().nbytes() // t.element_size() for t in made]
+        self.largest = max([self.largest, *elements])
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
@@ -394,7 +389,7 @@ class Watch(TorchDispatchMode):
 )
 def test_nothing_of_n_q_times_n_k_is_ever_held(options, dtype):
     arguments = qkv(2, 2, n_q=500, n_k=600, d_k=4, d_v=4, dtype=dtype)
-    with Watch() as watch:
+    with LargestStorage() as watch:
         with_gradients(lambda *a: flash_attention(*a, block_q=32, block_k=64, **options), arguments)
     assert 2 * 2 * 500 * 4 <= watch.largest < 500 * 600 / 10
 

@@ -8,6 +8,7 @@ from transformer_lib import formulas
 from transformer_lib.memory import (
     FastMemory,
     PeakMemory,
+    Watch,
     attention_in_tiles,
     attention_step_by_step,
     block_sizes,
@@ -85,3 +86,29 @@ def test_peak_sees_the_backward_pass():
     with PeakMemory() as memory:
         (x * x).sum().backward()
     assert memory.peak >= 2 * 4 * 50
+
+
+class Seen(Watch):
+    """The names of the operations, and the shapes they took and gave."""
+
+    def __init__(self):
+        super().__init__()
+        self.all = []
+
+    def see(self, operation, inputs, made):
+        shapes = [[tuple(t.shape) for t in tensors] for tensors in (inputs, made)]
+        self.all.append((operation.overloadpacket.__name__, *shapes))
+
+
+def test_a_watch_sees_what_goes_in_and_what_comes_out_backward_too():
+    x = torch.ones(2, 3, requires_grad=True)
+    with Seen() as seen:
+        y = torch.cat([x, x])
+        y.max(dim=1)
+    assert seen.all == [
+        ("cat", [(2, 3), (2, 3)], [(4, 3)]),
+        ("max", [(4, 3)], [(4,), (4,)]),
+    ]
+    with Seen() as seen:
+        y.backward(torch.ones(4, 3))
+    assert "add" in [name for name, *_ in seen.all]  # the two gradients of x

@@ -14,15 +14,42 @@ from collections.abc import Iterator
 import numpy as np
 from jaxtyping import Float
 from torch import Tensor
+from torch._ops import OpOverload
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_map_only
+from torch.utils._pytree import tree_leaves
 
 from transformer_lib.formulas import merge_states, softmax, softmax_state
 
 Array = np.ndarray
 
 
-class PeakMemory(TorchDispatchMode):
+class Watch(TorchDispatchMode):
+    """Sees each operation of PyTorch inside ``with``, those of backward too.
+
+    What to look at is up to its kinds, in ``see``: :class:`PeakMemory`, the exercises' limit on
+    the size of a tensor, what the tests count. PyTorch's part is here alone.
+    """
+
+    def see(self, operation: OpOverload, inputs: list[Tensor], made: list[Tensor]) -> None:
+        """Look at an operation that has just run, the tensors it took and those it gave."""
+        raise NotImplementedError
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Nothing is compiled here, and torch would first load its compiler for seconds."""
+        return False
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        self.see(func, _tensors((args, kwargs)), _tensors(result))
+        return result
+
+
+def _tensors(tree: object) -> list[Tensor]:
+    return [leaf for leaf in tree_leaves(tree) if isinstance(leaf, Tensor)]
+
+
+class PeakMemory(Watch):
     """Inside ``with PeakMemory() as memory:`` the most bytes that new tensors held at once.
 
     Read it as ``memory.peak``. What one operation of PyTorch needs and frees again before it
@@ -34,12 +61,11 @@ class PeakMemory(TorchDispatchMode):
         self.held = self.peak = 0
         self._known: set[int] = set()  # the storages, so that views are not counted again
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        kwargs = kwargs or {}
-        tree_map_only(Tensor, lambda tensor: self._meet(tensor, new=False), (args, kwargs))
-        result = func(*args, **kwargs)
-        tree_map_only(Tensor, lambda tensor: self._meet(tensor, new=True), result)
-        return result
+    def see(self, operation: OpOverload, inputs: list[Tensor], made: list[Tensor]) -> None:
+        for tensor in inputs:
+            self._meet(tensor, new=False)
+        for tensor in made:
+            self._meet(tensor, new=True)
 
     def _meet(self, tensor: Tensor, new: bool) -> None:
         """Count a storage not met before if it is new, until nobody holds it any longer."""

@@ -393,8 +393,8 @@ def _is_stub(error: BaseException | None) -> bool:
 def _line_of(error: BaseException) -> str:
     """The learner's own line where the error came up: the innermost outside all packages."""
     frames = traceback.extract_tb(error.__traceback__)
-    here = str(Path(__file__).parent)
-    own = [f for f in frames if "site-packages" not in f.filename and here not in f.filename]
+    ours = str(Path(__file__).parent.parent)  # the library
+    own = [f for f in frames if "site-packages" not in f.filename and ours not in f.filename]
     return linecache.getline(own[-1].filename, own[-1].lineno).strip() if own else ""
 
 

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
+from torch._ops import OpOverload
+
+from transformer_lib.memory import Watch
 
 TIME_LIMIT = 10.0  # seconds for all calls of one check together
 REDUCTIONS = {"amax", "logsumexp", "max", "mean", "sum"}  # what they work on counts as held
@@ -87,7 +88,7 @@ def run_within(largest: int, function: Callable, args: tuple) -> Outcome:
         return run(watched, [args], gradients=False)[0]
 
 
-class _SizeLimit(TorchDispatchMode):
+class _SizeLimit(Watch):
     """Raises where an operation makes, or reduces, a tensor of more than ``largest`` numbers.
 
     A view makes nothing: it shows numbers that are there already.
@@ -97,23 +98,12 @@ class _SizeLimit(TorchDispatchMode):
         super().__init__()
         self.largest = largest
 
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        """No need: nothing is compiled here, and torch would first load its compiler for seconds."""
-        return False
-
-    def __torch_dispatch__(
-        self, func: Callable, types: tuple, args: tuple = (), kwargs: dict | None = None
-    ) -> Any:
-        result = func(*args, **(kwargs or {}))
-        is_view = any(made.alias_info for made in func._schema.returns)
-        held = [] if is_view else tree_leaves(result)
-        if func.overloadpacket.__name__ in REDUCTIONS:
-            held = [*held, *args]
-        for tensor in held:
-            if isinstance(tensor, Tensor) and tensor.numel() > self.largest:
+    def see(self, operation: OpOverload, inputs: list[Tensor], made: list[Tensor]) -> None:
+        is_view = any(result.alias_info for result in operation._schema.returns)
+        reduced = inputs if operation.overloadpacket.__name__ in REDUCTIONS else []
+        for tensor in [*([] if is_view else made), *reduced]:
+            if tensor.numel() > self.largest:
                 raise TooManyNumbers(tuple(tensor.shape))
-        return result
 
 
 class _FirstPrints(io.StringIO):
