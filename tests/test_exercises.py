@@ -3,6 +3,7 @@
 All of it follows from the data in ``transformer_lib.exercises``; a new exercise needs no new test.
 """
 
+import importlib
 import random
 import sys
 
@@ -14,6 +15,7 @@ from transformer_lib.exercises import catalog, check, sandbox
 from transformer_lib.exercises.catalog import index
 from transformer_lib.exercises.data import Case, Exercise, Text
 from transformer_lib.exercises.engine import judge
+from transformer_lib.exercises.families import edited
 
 EXERCISES = list(catalog.values())
 FUNCTIONS = [exercise for exercise in EXERCISES if not exercise.is_number]
@@ -193,6 +195,12 @@ def test_mistakes_have_names_and_hints_of_their_own(exercise):
     hints = [mistake.hint for mistake in exercise.mistakes]
     assert len(set(names)) == len(names) >= 3
     assert len(set(hints)) == len(hints)
+
+
+@by_name
+def test_an_exercise_stands_in_the_file_of_its_name(exercise):
+    file = f"chapter_{exercise.chapter:02}.{exercise.name.replace('-', '_')}"
+    assert importlib.import_module(f"transformer_lib.exercises.{file}").EXERCISE is exercise
 
 
 @by_name
@@ -546,3 +554,18 @@ def test_messages_come_in_chinese_when_asked(monkeypatch):
     assert "答對了" in judge(DOUBLE, DOUBLE.reference).message
     assert "1.5 倍" in message(lambda x: 3 * x)
     assert "參數 dim 沒有用到" in judge(catalog["softmax"], lambda x, dim: x.softmax(-1)).message
+
+
+def plus_one(x):
+    return x + 1
+
+
+def test_an_edit_of_a_right_answer():
+    assert edited(plus_one, "+ 1", "- 1")(5) == 4
+    assert plus_one(5) == 6
+
+
+@pytest.mark.parametrize("piece", ["nowhere", "x"])
+def test_an_edit_must_have_one_place(piece):
+    with pytest.raises(ValueError, match=f"plus_one has '{piece}' . times, not once"):
+        edited(plus_one, piece, "y")

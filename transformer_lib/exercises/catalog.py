@@ -1,4 +1,8 @@
-"""All exercises by name, gathered from the modules ``chapter_NN`` beside this one."""
+"""All exercises by name, gathered from the packages ``chapter_NN`` beside this one.
+
+The exercise ``flash-attention`` of chapter 9 is EXERCISE in ``chapter_09/flash_attention.py``;
+``chapter_09/__init__.py`` lists the chapter's names in order.
+"""
 
 import importlib
 import pkgutil
@@ -8,15 +12,20 @@ from transformer_lib.exercises.data import Exercise
 
 
 def load_catalog() -> dict[str, Exercise]:
-    """Import every ``chapter_NN`` in order and index its EXERCISES by name.
+    """Import the exercises of every ``chapter_NN`` in order and index them by name.
 
     Raises:
         ValueError: two exercises have one name.
     """
     beside = pkgutil.iter_modules([str(Path(__file__).parent)])
     chapters = sorted(module.name for module in beside if module.name.startswith("chapter_"))
-    modules = [importlib.import_module(f"{__package__}.{chapter}") for chapter in chapters]
-    return index([exercise for module in modules for exercise in module.EXERCISES])
+    return index([exercise for chapter in chapters for exercise in _load_chapter(chapter)])
+
+
+def _load_chapter(chapter: str) -> list[Exercise]:
+    package = f"{__package__}.{chapter}"
+    files = (name.replace("-", "_") for name in importlib.import_module(package).NAMES)
+    return [importlib.import_module(f"{package}.{file}").EXERCISE for file in files]
 
 
 def index(exercises: list[Exercise]) -> dict[str, Exercise]:

@@ -63,6 +63,21 @@ class Mistake:
     hint: Text
 
 
+def mistakes(*rows: "Mistake | tuple") -> tuple[Mistake, ...]:
+    """An exercise's table of mistakes: (name, implementation, hint) in each row.
+
+    The hint is a Text, or its English and its Chinese as two strings. The implementation is a
+    function; for a pencil exercise, the wrong number itself. The tables are marked `# fmt: skip`,
+    so that a mistake takes three lines: name and code, English, Chinese.
+    """
+    return tuple(row if isinstance(row, Mistake) else _mistake(*row) for row in rows)
+
+
+def _mistake(name: str, implementation: Any, *hint: Any) -> Mistake:
+    answer = implementation if callable(implementation) else lambda: implementation
+    return Mistake(name, answer, hint[0] if len(hint) == 1 else Text(*hint))
+
+
 @dataclass(frozen=True)
 class Exercise:
     """An exercise with everything needed to check answers, and to check the check.

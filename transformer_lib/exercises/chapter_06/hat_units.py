@@ -1,0 +1,67 @@
+"""Exercise hat-units of chapter 6: A hat from three units."""
+
+import torch
+
+from transformer_lib.exercises.data import Exercise, Text, mistakes
+from transformer_lib.exercises.inputs import by_hand
+
+MISTAKES = mistakes(
+    ("slopes-themselves", 27.0,
+     "27: with v₂ = −3 the slope after the top is 3 − 3 = 0, for a unit adds to the slope that is there already. (Or did you add v₃? It does not count.)",
+     "27：v₂ = −3 的話，過了頂點斜率是 3 − 3 = 0，因為單元是在原本的斜率上再加。（還是你把 v₃ 也加進來了？答案不含 v₃。）"),
+    ("sign", 36.0,
+     "36: the size is right, but after the top it goes down.",
+     "36：大小對了，但過了頂點是往下走。"),
+    ("v_3-in-place-of-v_2", 33.0,
+     "33: v₂ = 3? At the top the hat must turn downward.",
+     "33：v₂ = 3 嗎？到了頂點要轉而向下。"),
+    ("height-one", 8.0,
+     "8: that is a hat of height 1. This one has height 3.",
+     "8：這是高 1 的帽子。題目的帽子高 3。"),
+    ("slope-over-the-whole-width", 12.0,
+     "12: you divide the height by the whole width. The top is reached after 1.",
+     "12：你用高度除以整個寬度了。走 1 就到頂點。"),
+    ("exchanged", -57.0, "−57: v₁ and v₂ have changed places.", "−57：v₁ 和 v₂ 對調了。"),
+    ("v_2-alone", -6.0, "−6 is v₂. Asked for is 10 v₁ + v₂.", "−6 是 v₂。題目要的是 10 v₁ + v₂。"),
+    ("v_1-alone", 3.0,
+     "3 is v₁ (and v₃). Asked for is 10 v₁ + v₂.",
+     "3 是 v₁（也是 v₃）。題目要的是 10 v₁ + v₂。"),
+    ("ten-v_1-alone", 30.0,
+     "30 = 10 · 3: with v₂ = 0 the line would go on rising after the top.",
+     "30 = 10 · 3：如果 v₂ = 0，過了頂點還會繼續上升。"),
+    ("not-times-ten", -3.0,
+     "−3 is v₁ + v₂. Asked for is 10 v₁ + v₂.",
+     "−3 是 v₁ + v₂。題目要的是 10 v₁ + v₂。"),
+    ("all-three-added", 0.0,
+     "0 is v₁ + v₂ + v₃, a good check. Asked for is 10 v₁ + v₂.",
+     "0 是 v₁ + v₂ + v₃，驗算用得上。題目要的是 10 v₁ + v₂。"),
+    ("upside-down", -24.0, "−24: your hat hangs upside down.", "−24：你的帽子上下顛倒了。"),
+    ("ten-times-both", -30.0,
+     "−30 is 10 (v₁ + v₂). Only v₁ is multiplied by 10.",
+     "−30 是 10 (v₁ + v₂)。只有 v₁ 要乘 10。"),
+    ("ten-times-v_2", -60.0,
+     "−60 is 10 v₂. Asked for is 10 v₁ + v₂.",
+     "−60 是 10 v₂。題目要的是 10 v₁ + v₂。"),
+    ("product", -18.0,
+     "−18 is v₁ v₂. Asked for is 10 v₁ + v₂.",
+     "−18 是 v₁ v₂。題目要的是 10 v₁ + v₂。"),
+    ("down-over-two-steps", 25.5,
+     "25.5: you let the line fall by 1.5 a step. From 1 to 2 it is one step.",
+     "25.5：你讓線每走 1 只跌 1.5。從 1 到 2 只有一步，要跌 3。"),
+    ("flat-after-the-top", 10 * 3 - 9.0,
+     "21: with v₂ = −9 the line falls too steeply, by 6 for each step. It should fall by 3.",
+     "21：v₂ = −9 的話會跌得太陡，每走 1 跌 6。應該跌 3。"),
+)  # fmt: skip
+
+EXERCISE = Exercise(
+    name="hat-units",
+    chapter=6,
+    title=Text("A hat from three units", "用三個單元做帽子"),
+    difficulty=2,
+    minutes=6,
+    reference=lambda: 24.0,
+    cases=by_hand,
+    tolerance=1e-3,
+    alternatives=(lambda: 24, lambda: torch.tensor(24.0), lambda: 10 * 3 - 6),
+    mistakes=MISTAKES,
+)
