@@ -1,6 +1,5 @@
 """What several exercises of chapter 7 share."""
 
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor
