@@ -49,6 +49,8 @@ class HiddenWords(addnodes.translatable):
 
 def text_nodes(node: minidom.Node) -> Iterator[minidom.Node]:
     """The text nodes and aria-label attributes in and below `node`, in reading order."""
+    if node.nodeType == node.ELEMENT_NODE and node.getAttribute("translate") == "no":
+        return
     if node.nodeType == node.TEXT_NODE:
         yield node
     elif node.nodeType == node.ELEMENT_NODE and node.hasAttribute("aria-label"):

@@ -6,6 +6,7 @@ panels, boxes, blocks) stands there as well:
 ============================  ======================================================
 :func:`matrices`              small matrices side by side, their numbers in the cells
 :func:`lookup`                one query asks every key and mixes their values
+:func:`attention_view`        weights to explore: layer, head and token can be chosen
 :func:`curves`                quantities against x, lines and measured points
 :func:`bars`                  amounts to compare
 :func:`hull`                  weighted averages within the hull of their points
@@ -31,6 +32,7 @@ the page's font, and each label is one element, so a translation can replace it;
 mathtext (write dₖ, Kᵀ, √) and no line breaks within a label.
 """
 
+from transformer_lib.plots.attention_view import attention_view
 from transformer_lib.plots.bars import bars
 from transformer_lib.plots.blocks import Block, blocks
 from transformer_lib.plots.clocks import clocks
@@ -56,6 +58,7 @@ __all__ = [
     "Box",
     "Panel",
     "Sheet",
+    "attention_view",
     "bars",
     "blocks",
     "clocks",

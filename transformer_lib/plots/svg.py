@@ -11,11 +11,16 @@ from matplotlib.figure import Figure
 from transformer_lib.plots.style import STYLE, ZOOM
 
 
-def named_svg(figure: Figure, alt: str, caption: str) -> ElementTree.Element:
-    """The drawing, with a name for those who cannot see it."""
-    for name, text in (("alt", alt), ("caption", caption)):
+def check_words(**texts: str) -> None:
+    """Refuse a figure that does not say what it shows."""
+    for name, text in texts.items():
         if not text.strip():
             raise ValueError(f"{name} must say something about the figure, got {text!r}")
+
+
+def named_svg(figure: Figure, alt: str, caption: str) -> ElementTree.Element:
+    """The drawing, with a name for those who cannot see it."""
+    check_words(alt=alt, caption=caption)
     svg = _page_svg(_matplotlib_svg(figure, salt=alt + caption))
     svg.set("aria-label", alt)
     return svg
