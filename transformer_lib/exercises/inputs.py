@@ -13,6 +13,8 @@ A_BATCH = Text("a batch of sequences", "有批次的序列")
 TWO_BATCHES = Text("two batch dimensions", "有兩個批次維度")
 BATCH_AND_HEADS = Text("a batch with several heads", "有批次，也有好幾個頭")
 SQUARE = Text("as many queries as keys", "查詢和鍵一樣多")
+MASK_OVER_LOW_SCORES = Text("a mask over scores far below 0", "分數遠低於 0，又有遮罩")
+A_BLIND_QUERY = Text("a query that may attend to nothing", "什麼都不能關注的查詢")
 LARGE_SCORES = Text("scores a thousand times larger", "放大一千倍的分數")
 
 

@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from transformer_lib.exercises.data import Case, Exercise, Text, mistakes
+from transformer_lib.exercises.families import TOKENS_AS_COLUMNS
 from transformer_lib.exercises.inputs import A_BATCH, ONE_SEQUENCE, normal
 
 
@@ -76,8 +77,7 @@ MISTAKES = mistakes(
      "you add up all tokens of a sentence. Each token keeps a row of its own.",
      "你把句子裡的標記全部加起來了。每個標記都要保留自己的一列。"),
     ("tokens-as-columns", lambda token_ids, W_E: W_E[token_ids].mT,
-     "the result lies on its side: each token should be a row.",
-     "結果的列和行對調了：每個標記應該是一列。"),
+     TOKENS_AS_COLUMNS),
     ("batch-flattened", lambda token_ids, W_E: W_E[token_ids.flatten()],
      "right for one sequence, but a batch is flattened. The result has the dimensions of token_ids, and d_model after them.",
      "單一序列時是對的，但有批次時就攤平了。結果應該保留 token_ids 的維度，後面再接 d_model。"),

@@ -5,9 +5,9 @@ import torch
 from transformer_lib.exercises.chapter_04.shared import (
     BATCH_EINSUM,
     ONE_SEQUENCE_EINSUM,
-    ONE_SEQUENCE_MM,
 )
 from transformer_lib.exercises.data import Case, Exercise, Text, mistakes
+from transformer_lib.exercises.families import ONE_SEQUENCE_MM
 from transformer_lib.exercises.inputs import A_BATCH, BATCH_AND_HEADS, ONE_SEQUENCE, SQUARE, normal
 
 

@@ -6,9 +6,22 @@ import torch
 import torch.nn.functional as F
 
 from transformer_lib import attention, masks
-from transformer_lib.exercises.chapter_04.shared import all_heads_width
+from transformer_lib.exercises.chapter_04.shared import D_MODEL_WITH_HEADS, all_heads_width
 from transformer_lib.exercises.data import Case, Exercise, Mistake, Text, mistakes
-from transformer_lib.exercises.inputs import BATCH_AND_HEADS, LARGE_SCORES, ONE_SEQUENCE, normal
+from transformer_lib.exercises.families import (
+    INFINITY_TIMES_0,
+    MASK_AFTER_SOFTMAX,
+    MASK_WITHOUT_EFFECT,
+    SOFTMAX_OF_EVERYTHING,
+)
+from transformer_lib.exercises.inputs import (
+    A_BLIND_QUERY,
+    BATCH_AND_HEADS,
+    LARGE_SCORES,
+    MASK_OVER_LOW_SCORES,
+    ONE_SEQUENCE,
+    normal,
+)
 
 
 def scaled_dot_product_attention(q, k, v, mask=None):
@@ -41,11 +54,11 @@ def _attention_cases():
             (*qkv(2, 3, n_q=4, n_k=5), masks.padding_mask(tokens, 0)),
         ),
         Case(
-            Text("a mask over scores far below 0", "分數遠低於 0，又有遮罩"),
+            MASK_OVER_LOW_SCORES,
             (-4e5 * q.abs(), k.abs(), v, masks.causal_mask(4)),
         ),
         Case(
-            Text("a query that may attend to nothing", "什麼都不能關注的查詢"),
+            A_BLIND_QUERY,
             (blind_q, blind_k, blind_v, blind),
         ),
     ]
@@ -191,8 +204,7 @@ MISTAKES = mistakes(
           "你除的是鍵的個數的平方根。（做了 k = k.mT 之後，k 的最後一個維度就不是 d_k 了。）"),
      scale=lambda q, k, v: k.size(-2) ** (-0.5)),
     *_attention_mistakes("d_model",
-     Text("with several heads you divide by √d_model. A dot product inside a head adds only d_k terms.",
-          "有好幾個頭時，你除的是 √d_model。但在一個頭裡，內積只加了 d_k 項。"),
+     D_MODEL_WITH_HEADS,
      scale=lambda q, k, v: all_heads_width(q) ** (-0.5)),
     *_attention_mistakes("softmax-over-queries",
      Text("your weights sum to 1 down each column: the softmax ran over the queries. Each query shares out its attention over the keys, so it is the rows that sum to 1.",
@@ -223,8 +235,7 @@ MISTAKES = mistakes(
          "本來可以看到所有鍵的查詢，現在所有的鍵都被遮住，反而變成取平均。",
      )),
     ("mask-without-effect", _attention_variant(masked=lambda s, m: s),
-     "the mask has no effect. Note that masked_fill returns a new tensor: is its result kept?",
-     "遮罩沒有作用。注意 masked_fill 會傳回一個新的張量：你有把結果留下來嗎？"),
+     MASK_WITHOUT_EFFECT),
     ("mask-added", _attention_variant(masked=lambda s, m: s + m),
      "the mask is added to the scores as 0 and 1: that only favours the allowed keys a little. A forbidden key must get score −∞, so that its weight is exactly 0.",
      "你把遮罩當成 0 和 1 加到分數上：這只是讓允許的鍵稍微有利一點。遮住的鍵，分數必須是 −∞，權重才會剛好是 0。"),
@@ -232,8 +243,7 @@ MISTAKES = mistakes(
      "a forbidden key has score 0 (or nearly), and exp(0) = 1 is a weight like any other. Which score makes exp give exactly 0?",
      "遮住的鍵，分數是 0（或非常接近 0），但 exp(0) = 1，一樣會有權重。分數要是多少，exp 才會剛好是 0？"),
     ("mask-after-softmax", _attention_variant(masked=lambda s, m: s, finish=_zero_masked),
-     "the mask comes after the softmax, so the rows no longer sum to 1. Hide the scores before it.",
-     "遮罩放在 softmax 之後，每一列加起來就不是 1 了。應該在 softmax 之前先把分數遮住。"),
+     MASK_AFTER_SOFTMAX),
     ("renormalised-after-softmax", _attention_variant(masked=lambda s, m: s, finish=_renormalised),
      "masking after the softmax and dividing by the new sum is right only while something is left: a query that may attend to nothing divides 0 by 0. Its output should be 0.",
      "softmax 之後才遮，再除以新的總和，只有在還有鍵可看時才對：什麼都不能關注的查詢會變成 0 除以 0。它的輸出應該是 0。"),
@@ -276,8 +286,7 @@ MISTAKES = mistakes(
      "數值是對的，但梯度是 NaN：什麼都不能關注的查詢，背後還是對整列 −∞ 做 softmax，−∞ 如果是用加的，梯度就會傳回去。masked_fill 和 torch.where 才會擋住它。"),
     ("minus-infinity-times-zero",
      _attention_variant(masked=lambda s, m: s + (~m).to(s.dtype) * -torch.inf),
-     "the mask is multiplied by −∞, and 0 · ∞ is NaN. Use masked_fill or torch.where instead.",
-     "你把遮罩乘上 −∞，但 0 · ∞ 是 NaN。請改用 masked_fill 或 torch.where。"),
+     INFINITY_TIMES_0),
     *_attention_mistakes("scores-returned",
      Text("what you return as weights are the scores, before the softmax.",
           "你當成權重傳回的，是 softmax 之前的分數。"),
@@ -294,8 +303,7 @@ MISTAKES = mistakes(
          masked=lambda s, m: s.masked_fill(~m, -torch.inf),
          finish=lambda w, s, m: s.flatten(-2).softmax(-1).view_as(s).nan_to_num(0.0),
      ),
-     "all weights of the matrix together sum to 1. Each row should sum to 1 by itself.",
-     "你的權重是整個矩陣加起來等於 1。應該是每一列各自加起來等於 1。"),
+     SOFTMAX_OF_EVERYTHING),
     ("written-by-index", _attention_variant(masked=_written_in_place, finish=_zero_nan), _BY_INDEX),
     ("written-by-index-and-nan", _attention_variant(masked=_written_in_place),
      Text("", "").join([_BY_INDEX, _AND_NAN])),

@@ -5,6 +5,7 @@ import math
 import torch
 
 from transformer_lib.exercises.chapter_04.shared import (
+    D_MODEL_WITH_HEADS,
     all_heads_width,
     score_cases,
     score_mistakes,
@@ -38,8 +39,7 @@ MISTAKES = mistakes(
      "divided by the root of the first dimension, the batch. d_k is the last one: q.size(-1).",
      "你除的是第一個維度（批次）的平方根。d_k 是最後一個維度：q.size(-1)。"),
     ("d_model", lambda q, k: q @ k.mT / math.sqrt(all_heads_width(q)),
-     "with several heads you divide by √d_model. A dot product inside a head adds only d_k terms.",
-     "有好幾個頭時，你除的是 √d_model。但在一個頭裡，內積只加了 d_k 項。"),
+     D_MODEL_WITH_HEADS),
     ("softmax-already", lambda q, k: (q @ k.mT / math.sqrt(q.size(-1))).softmax(-1),
      "your rows sum to 1: the softmax has been applied already. It is the next step.",
      "你的每一列加起來是 1：已經套用 softmax 了。那是下一步才做的事。"),

@@ -3,12 +3,13 @@
 import torch
 import torch.nn.functional as F
 
-from transformer_lib.exercises.data import Case, Mistake, Text
+from transformer_lib.exercises.data import Case, Text, mistakes
+from transformer_lib.exercises.families import ONE_SEQUENCE_MM
 from transformer_lib.exercises.inputs import A_BATCH, BATCH_AND_HEADS, ONE_SEQUENCE, SQUARE, normal
 
-ONE_SEQUENCE_MM = Text(
-    "right for one sequence, but torch.mm takes exactly two dimensions. The operator @ takes any number.",
-    "單一序列時是對的，但 torch.mm 只接受剛好兩個維度。用 @ 就不限維度。",
+D_MODEL_WITH_HEADS = Text(
+    "with several heads you divide by √d_model. A dot product inside a head adds only d_k terms.",
+    "有好幾個頭時，你除的是 √d_model。但在一個頭裡，內積只加了 d_k 項。",
 )
 ONE_SEQUENCE_EINSUM = Text(
     "right for one sequence, but these einsum letters name exactly two dimensions. An ellipsis (...) stands for any number of further ones.",
@@ -40,104 +41,37 @@ def scores_by_loops(q, k):
 
 # The slips with the product itself; both exercises on scores know them.
 PRODUCT_SLIPS = (
-    (
-        "keys-times-queries",
-        lambda q, k: k @ q.mT,
-        Text(
-            "this is K Qᵀ: rows belong to keys. Row i should belong to query i, the first argument.",
-            "這是 K Qᵀ，每一列對應的是鍵。第 i 列應該對應第 i 個查詢，也就是第一個參數。",
-        ),
-    ),
-    (
-        "T-on-a-batch",
-        lambda q, k: q @ k.transpose(0, 1),
-        Text(
-            "right for one sequence, but with a batch the wrong dimensions are exchanged. "
-            ".T and transpose(0, 1) also move the batch; exchange only the last two: transpose(-2, -1).",
-            "單一序列時是對的，但有批次時就對調到錯的維度了。.T 和 transpose(0, 1) 會動到批次的維度；"
-            "應該只對調最後兩個維度：transpose(-2, -1)。",
-        ),
-    ),
-    (
-        "transposed-for-three-dimensions",
-        lambda q, k: q @ k.transpose(1, 2),
-        Text(
-            "right for a batch, but only when there are exactly three dimensions. Counted from the "
-            "end, the last two are always -2 and -1: transpose(-2, -1).",
-            "有批次時是對的，但只限剛好三個維度。從後面數的話，最後兩個維度永遠是 -2 和 -1："
-            "transpose(-2, -1)。",
-        ),
-    ),
-    (
-        "one-sequence-only",
-        lambda q, k: torch.mm(q, k.mT),
-        ONE_SEQUENCE_MM,
-    ),
-    (
-        "keys-not-transposed",
-        lambda q, k: q @ k,
-        Text(
-            "the keys are not transposed: q @ k multiplies with the columns of k, "
-            "but each key is a row. It only fits when there are as many keys as dimensions.",
-            "鍵沒有轉置：q @ k 乘到的是 k 的行，但每個鍵是一列。只有鍵的個數剛好等於維度時才對得上。",
-        ),
-    ),
-    (
-        "reshaped",
-        lambda q, k: q @ k.reshape(*k.shape[:-2], k.size(-1), k.size(-2)),
-        Text(
-            "the shape of kᵀ is right, its numbers are not: reshape and view only cut the same "
-            "row of numbers "
-            "differently. Rows become columns with transpose(-2, -1).",
-            "kᵀ 的形狀對了，但裡面的數不對：reshape 和 view 只是把同一串數字重新切段。"
-            "要把列變成行，請用 transpose(-2, -1)。",
-        ),
-    ),
-    (
-        "cosine",
-        lambda q, k: F.normalize(q, dim=-1) @ F.normalize(k, dim=-1).mT,
-        Text(
-            "your vectors are brought to length 1 first (cosine similarity). "
-            "Attention uses the plain dot product; length counts.",
-            "你先把向量的長度變成 1 了（餘弦相似度）。注意力用的是單純的內積，向量的長度也要算進去。",
-        ),
-    ),
-    (
-        "pairs-only",
-        lambda q, k: (q * k).sum(-1),
-        Text(
-            "only query i with key i is multiplied. Every query meets every key: a whole matrix.",
-            "你只把第 i 個查詢和第 i 個鍵相乘。每個查詢和每個鍵都要算一次，結果是一整個矩陣。",
-        ),
-    ),
-    (
-        "summed-over-the-keys",
-        lambda q, k: (q.unsqueeze(-2) * k.unsqueeze(-3)).sum(-2),
-        Text(
-            "the products are right, but they are summed over the keys. A dot product adds up the "
-            "components of the two vectors: which dimension holds those?",
-            "相乘的部分對了，但你是沿著鍵加總。內積要加的是兩個向量的各個分量：它們在哪一個維度？",
-        ),
-    ),
-    (
-        "einsum-for-one-sequence",
-        lambda q, k: torch.einsum("qd,kd->qk", q, k),
-        ONE_SEQUENCE_EINSUM,
-    ),
-    (
-        "einsum-for-a-batch",
-        lambda q, k: torch.einsum("bqd,bkd->bqk", q, k),
-        BATCH_EINSUM,
-    ),
-    (
-        "distance",
-        lambda q, k: -torch.cdist(q, k),
-        Text(
-            "these are negative distances between q and k. A score is their dot product.",
-            "你算的是 q 和 k 之間距離的負值。分數是它們的內積。",
-        ),
-    ),
-)
+    ("keys-times-queries", lambda q, k: k @ q.mT,
+     "this is K Qᵀ: rows belong to keys. Row i should belong to query i, the first argument.",
+     "這是 K Qᵀ，每一列對應的是鍵。第 i 列應該對應第 i 個查詢，也就是第一個參數。"),
+    ("T-on-a-batch", lambda q, k: q @ k.transpose(0, 1),
+     "right for one sequence, but with a batch the wrong dimensions are exchanged. .T and transpose(0, 1) also move the batch; exchange only the last two: transpose(-2, -1).",
+     "單一序列時是對的，但有批次時就對調到錯的維度了。.T 和 transpose(0, 1) 會動到批次的維度；應該只對調最後兩個維度：transpose(-2, -1)。"),
+    ("transposed-for-three-dimensions", lambda q, k: q @ k.transpose(1, 2),
+     "right for a batch, but only when there are exactly three dimensions. Counted from the end, the last two are always -2 and -1: transpose(-2, -1).",
+     "有批次時是對的，但只限剛好三個維度。從後面數的話，最後兩個維度永遠是 -2 和 -1：transpose(-2, -1)。"),
+    ("one-sequence-only", lambda q, k: torch.mm(q, k.mT), ONE_SEQUENCE_MM),
+    ("keys-not-transposed", lambda q, k: q @ k,
+     "the keys are not transposed: q @ k multiplies with the columns of k, but each key is a row. It only fits when there are as many keys as dimensions.",
+     "鍵沒有轉置：q @ k 乘到的是 k 的行，但每個鍵是一列。只有鍵的個數剛好等於維度時才對得上。"),
+    ("reshaped", lambda q, k: q @ k.reshape(*k.shape[:-2], k.size(-1), k.size(-2)),
+     "the shape of kᵀ is right, its numbers are not: reshape and view only cut the same row of numbers differently. Rows become columns with transpose(-2, -1).",
+     "kᵀ 的形狀對了，但裡面的數不對：reshape 和 view 只是把同一串數字重新切段。要把列變成行，請用 transpose(-2, -1)。"),
+    ("cosine", lambda q, k: F.normalize(q, dim=-1) @ F.normalize(k, dim=-1).mT,
+     "your vectors are brought to length 1 first (cosine similarity). Attention uses the plain dot product; length counts.",
+     "你先把向量的長度變成 1 了（餘弦相似度）。注意力用的是單純的內積，向量的長度也要算進去。"),
+    ("pairs-only", lambda q, k: (q * k).sum(-1),
+     "only query i with key i is multiplied. Every query meets every key: a whole matrix.",
+     "你只把第 i 個查詢和第 i 個鍵相乘。每個查詢和每個鍵都要算一次，結果是一整個矩陣。"),
+    ("summed-over-the-keys", lambda q, k: (q.unsqueeze(-2) * k.unsqueeze(-3)).sum(-2),
+     "the products are right, but they are summed over the keys. A dot product adds up the components of the two vectors: which dimension holds those?",
+     "相乘的部分對了，但你是沿著鍵加總。內積要加的是兩個向量的各個分量：它們在哪一個維度？"),
+    ("einsum-for-one-sequence", lambda q, k: torch.einsum("qd,kd->qk", q, k), ONE_SEQUENCE_EINSUM),
+    ("einsum-for-a-batch", lambda q, k: torch.einsum("bqd,bkd->bqk", q, k), BATCH_EINSUM),
+    ("distance", lambda q, k: -torch.cdist(q, k),
+     "these are negative distances between q and k. A score is their dot product.",
+     "你算的是 q 和 k 之間距離的負值。分數是它們的內積。"),
+)  # fmt: skip
 
 
 def score_mistakes(finish):
@@ -146,7 +80,7 @@ def score_mistakes(finish):
     def answer(product):
         return lambda q, k: finish(product(q, k), q)
 
-    return tuple(Mistake(name, answer(product), hint) for name, product, hint in PRODUCT_SLIPS)
+    return mistakes(*((name, answer(product), *hint) for name, product, *hint in PRODUCT_SLIPS))
 
 
 def all_heads_width(q):

@@ -11,6 +11,7 @@ from transformer_lib.exercises.chapter_05.shared import (
     merge_heads,
 )
 from transformer_lib.exercises.data import Case, Exercise, Text, mistakes
+from transformer_lib.exercises.families import TOKENS_AS_COLUMNS
 from transformer_lib.exercises.inputs import A_BATCH, ONE_SEQUENCE, TWO_BATCHES, normal
 
 
@@ -53,8 +54,7 @@ MISTAKES = mistakes(
      "你把各個頭平均了。串接是讓它們並排、各自保留。"),
     ("first-head", lambda x: x[..., 0, :, :], "only the first head is left.", "只剩下第一個頭。"),
     ("on-its-side", lambda x: merge_heads(x).mT,
-     "the result lies on its side: each token should be a row.",
-     "結果的列和行對調了：每個標記應該是一列。"),
+     TOKENS_AS_COLUMNS),
     ("backwards", lambda x: merge_heads(x.flip(-3)),
      "the heads come in reverse order: head 0 has the first columns.",
      "頭的順序反了：第 0 個頭應該在最前面的幾行。"),

@@ -9,10 +9,6 @@ RESIDUAL = Text(
     "x is added to the result. The residual connection comes later, outside the network.",
     "結果多加了 x。殘差連接是之後的事，不在這個網路裡面。",
 )
-ONE_SEQUENCE_MM = Text(
-    "right for one sequence, but torch.mm takes exactly two dimensions. The operator @ takes any number.",
-    "單一序列時是對的，但 torch.mm 只接受剛好兩個維度。用 @ 就不限維度。",
-)
 W_2_TRANSPOSED = Text(
     "W_2 is transposed. It has shape (d_ff, d_model), so @ W_2 fits as it stands.",
     "你把 W_2 轉置了。它的形狀是 (d_ff, d_model)，直接 @ W_2 就對得上。",

@@ -5,13 +5,13 @@ import torch.nn.functional as F
 
 from transformer_lib.exercises.chapter_06.shared import (
     LARGE,
-    ONE_SEQUENCE_MM,
     ONE_TOKEN,
     RESIDUAL,
     SQUARE,
     W_2_TRANSPOSED,
 )
 from transformer_lib.exercises.data import Case, Exercise, Text, mistakes
+from transformer_lib.exercises.families import ONE_SEQUENCE_MM
 from transformer_lib.exercises.inputs import A_BATCH, ONE_SEQUENCE, TWO_BATCHES, normal
 
 

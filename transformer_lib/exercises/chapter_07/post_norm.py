@@ -3,6 +3,8 @@
 import torch
 
 from transformer_lib.exercises.chapter_07.shared import (
+    SHORT_CUT_DETACHED,
+    SUBLAYER_DETACHED,
     post_norm,
     pre_norm,
     residual_cases,
@@ -15,11 +17,9 @@ MISTAKES = residual_mistakes(
      "that is pre-norm: the norm stands before the sublayer. In post-norm it comes last.",
      "這是 pre-norm：norm 在子層之前。post-norm 的 norm 在最後。"),
     ("short-cut-detached", lambda x, sublayer, norm: norm(x.detach() + sublayer(x)),
-     "the numbers are right, but no gradient passes along the short cut: x is detached there. That gradient is what the short cut is for.",
-     "數值是對的，但捷徑上的 x 斷開了計算圖，梯度過不去。捷徑就是為了讓梯度通過的。"),
+     SHORT_CUT_DETACHED),
     ("change-detached", lambda x, sublayer, norm: norm(x + sublayer(x).detach()),
-     "the numbers are right, but no gradient passes through the sublayer, so it could not learn.",
-     "數值是對的，但梯度過不了子層，子層就學不到東西。"),
+     SUBLAYER_DETACHED),
     ("x-twice", lambda x, sublayer, norm: norm(2 * x + sublayer(x)), "x is added twice.", "x 加了兩次。"),
     ("halved", lambda x, sublayer, norm: norm((x + sublayer(x)) / 2),
      "you take the mean of x and the sublayer's result. It is their sum (the norm hides most of the difference, but not ε's).",

@@ -3,6 +3,8 @@
 import torch
 
 from transformer_lib.exercises.chapter_07.shared import (
+    SHORT_CUT_DETACHED,
+    SUBLAYER_DETACHED,
     post_norm,
     pre_norm,
     residual_cases,
@@ -15,11 +17,9 @@ MISTAKES = residual_mistakes(
      "that is post-norm: the norm comes last, on the highway itself. In pre-norm it stands inside the branch, before the sublayer.",
      "這是 post-norm：norm 在最後，擋在主幹道上。pre-norm 的 norm 在分支裡，子層之前。"),
     ("short-cut-detached", lambda x, sublayer, norm: x.detach() + sublayer(norm(x)),
-     "the numbers are right, but no gradient passes along the short cut: x is detached there. That gradient is what the short cut is for.",
-     "數值是對的，但捷徑上的 x 斷開了計算圖，梯度過不去。捷徑就是為了讓梯度通過的。"),
+     SHORT_CUT_DETACHED),
     ("change-detached", lambda x, sublayer, norm: x + sublayer(norm(x)).detach(),
-     "the numbers are right, but no gradient passes through the sublayer, so it could not learn.",
-     "數值是對的，但梯度過不了子層，子層就學不到東西。"),
+     SUBLAYER_DETACHED),
     ("minus-for-plus", lambda x, sublayer, norm: x - sublayer(norm(x)),
      "you subtract what the sublayer returns. It is a plus sign.",
      "你減去子層的結果了。應該用加號。"),

@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 
 from transformer_lib import attention
+from transformer_lib.exercises.chapter_08.shared import SOFTMAX_TWICE
 from transformer_lib.exercises.data import Case, Exercise, Text, mistakes
 from transformer_lib.exercises.inputs import A_BATCH, LARGE_SCORES, ONE_SEQUENCE, normal
 
@@ -223,8 +224,7 @@ MISTAKES = mistakes(
      "right for one sequence, but with a batch dimension 1 is that of the queries. The keys are always the last, -1.",
      "單一序列時是對的，但有批次時，維度 1 是查詢。鍵永遠是最後一個維度，也就是 -1。"),
     ("softmax-twice", _cross_variant(finish=lambda weights, v: weights.softmax(-1) @ v),
-     "the softmax is applied twice, which flattens the weights.",
-     "你做了兩次 softmax，權重變得比較平均了。"),
+     SOFTMAX_TWICE),
     ("softmax-at-the-end", lambda *inputs: _without_softmax(*inputs).softmax(-1),
      "the softmax comes after the values have been blended. It makes weights of scores: apply it before.",
      "你把值混合完才做 softmax。它的用處是把分數變成權重，要在混合之前做。"),

@@ -5,8 +5,21 @@ import math
 import torch
 
 from transformer_lib import attention, masks
+from transformer_lib.exercises.chapter_08.shared import SOFTMAX_TWICE
 from transformer_lib.exercises.data import Case, Exercise, Text, mistakes
-from transformer_lib.exercises.inputs import BATCH_AND_HEADS, LARGE_SCORES, normal
+from transformer_lib.exercises.families import (
+    INFINITY_TIMES_0,
+    MASK_AFTER_SOFTMAX,
+    MASK_WITHOUT_EFFECT,
+    SOFTMAX_OF_EVERYTHING,
+)
+from transformer_lib.exercises.inputs import (
+    A_BLIND_QUERY,
+    BATCH_AND_HEADS,
+    LARGE_SCORES,
+    MASK_OVER_LOW_SCORES,
+    normal,
+)
 
 
 def masked_softmax(scores, mask):
@@ -29,11 +42,11 @@ def _masked_cases():
         ),
         Case(LARGE_SCORES, (1000 * (large + large.sign()), masks.causal_mask(4))),
         Case(
-            Text("a mask over scores far below 0", "分數遠低於 0，又有遮罩"),
+            MASK_OVER_LOW_SCORES,
             (-4e5 - 1e5 * randn(4, 4).abs(), masks.causal_mask(4)),
         ),
         Case(
-            Text("a query that may attend to nothing", "什麼都不能關注的查詢"),
+            A_BLIND_QUERY,
             (blind_scores, blind),
         ),
         Case(
@@ -134,8 +147,7 @@ MISTAKES = mistakes(
      "the numbers are right, but the gradient is NaN: −∞ that is added lets the gradient of the row's NaN through. masked_fill and torch.where cut it off.",
      "數值是對的，但梯度是 NaN：−∞ 如果是用加的，那一列 NaN 的梯度就會傳回去。masked_fill 和 torch.where 才會擋住它。"),
     ("added-infinity", _softmax_variant(lambda s, m: s + (~m).to(s.dtype) * -torch.inf),
-     "the mask is multiplied by −∞, and 0 · ∞ is NaN. Use masked_fill or torch.where instead.",
-     "你把遮罩乘上 −∞，但 0 · ∞ 是 NaN。請改用 masked_fill 或 torch.where。"),
+     INFINITY_TIMES_0),
     ("inverted", _softmax_variant(lambda s, m: s.masked_fill(m, -torch.inf)),
      "inverted: masked_fill fills where its mask is True, and here True = may attend. Where everything is allowed that even gives NaN.",
      "真假顛倒了：masked_fill 填的是 True 的地方，但這裡 True 代表可以關注。全部都可以看的那一列還會變成 NaN。"),
@@ -143,8 +155,7 @@ MISTAKES = mistakes(
      "inverted: masked_fill fills where its mask is True, and here True = may attend. (nan_to_num has only hidden the rows that lost everything.)",
      "真假顛倒了：masked_fill 填的是 True 的地方，但這裡 True 代表可以關注。（nan_to_num 只是掩蓋了整列都遮住的問題。）"),
     ("without-effect", _softmax_variant(_unmasked),
-     "the mask has no effect. Note that masked_fill returns a new tensor: is its result kept?",
-     "遮罩沒有作用。注意 masked_fill 會傳回一個新的張量：你有把結果留下來嗎？"),
+     MASK_WITHOUT_EFFECT),
     ("mask-added", _softmax_variant(lambda s, m: s + m),
      "the mask is added to the scores as 0 and 1: that only favours the allowed keys a little. A hidden key needs score −∞.",
      "你把遮罩當成 0 和 1 加到分數上：這只是讓允許的鍵稍微有利一點。遮住的鍵，分數要是 −∞。"),
@@ -155,8 +166,7 @@ MISTAKES = mistakes(
      "the hidden weights are 0 in the end, but in the softmax these keys took part with score 0. So the rows do not sum to 1.",
      "遮住的權重最後是 0，但 softmax 的時候，這些鍵還用 0 分參加了。所以每一列加起來不是 1。"),
     ("after-softmax", _softmax_variant(_unmasked, lambda w, m: w * m),
-     "the mask comes after the softmax, so the rows no longer sum to 1. Hide the scores before it.",
-     "遮罩放在 softmax 之後，每一列加起來就不是 1 了。應該在 softmax 之前先把分數遮住。"),
+     MASK_AFTER_SOFTMAX),
     ("renormalised", _softmax_variant(_unmasked, _renormalised),
      "masking after the softmax and dividing by the new sum divides 0 by 0 where nothing is left: on a blind row, and where a hidden key took all the weight.",
      "softmax 之後才遮，再除以新的總和，什麼都不剩時就變成 0 除以 0：什麼都不能看的列會這樣，權重全被遮住的鍵拿走時也會。"),
@@ -181,8 +191,7 @@ MISTAKES = mistakes(
      "是每一行加起來等於 1：你的 softmax 沿著查詢的方向做了。（沒人看得到的鍵還會變成 NaN。）應該是每個查詢對各個鍵的權重加起來等於 1。"),
     ("over-everything",
      lambda scores, mask: scores.masked_fill(~mask, -torch.inf).flatten(-2).softmax(-1).view_as(scores),
-     "all weights of the matrix together sum to 1. Each row should sum to 1 by itself.",
-     "你的權重是整個矩陣加起來等於 1。應該是每一列各自加起來等於 1。"),
+     SOFTMAX_OF_EVERYTHING),
     ("overflow", _by_exp(_unmasked, _safe_division),
      "right for small scores, but exp is taken of the scores as they are: it overflows for large ones, and becomes 0 everywhere far below 0.",
      "分數小的時候正確，但你直接對分數取 exp：分數一大就溢位，遠低於 0 時又全變成 0。"),
@@ -193,8 +202,7 @@ MISTAKES = mistakes(
      "this is exp alone. What is each row still to be divided by?",
      "這只有 exp。每一列還要除以什麼？"),
     ("softmax-twice", lambda scores, mask: masked_softmax(masked_softmax(scores, mask), mask),
-     "the softmax is applied twice, which flattens the weights.",
-     "你做了兩次 softmax，權重變得比較平均了。"),
+     SOFTMAX_TWICE),
     ("masked-scores-returned", lambda scores, mask: scores.masked_fill(~mask, -torch.inf),
      "these are the masked scores. The softmax is still to come.",
      "這是遮罩後的分數，還沒做 softmax。"),

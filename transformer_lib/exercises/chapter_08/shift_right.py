@@ -4,6 +4,7 @@ import torch
 import torch.nn.functional as F
 
 from transformer_lib.exercises.data import Case, Exercise, Text, mistakes
+from transformer_lib.exercises.families import edited
 from transformer_lib.exercises.inputs import A_BATCH, ONE_SEQUENCE
 
 
@@ -40,12 +41,6 @@ def _shift_by_assignment(targets, bos_id):
     shifted = torch.full_like(targets, bos_id)
     shifted[:, 1:] = targets[:, :-1]
     return shifted
-
-
-def _first_row_is_start(targets, bos_id):
-    rolled = targets.roll(1, dims=1)
-    rolled[0] = bos_id
-    return rolled
 
 
 def _overwritten(targets, bos_id):
@@ -101,7 +96,7 @@ MISTAKES = mistakes(
     ("along-the-batch", lambda targets, bos_id: F.pad(targets[:-1], (0, 0, 1, 0), value=bos_id),
      "you have shifted along the batch: each sentence got the words of the one before it. The places of a sentence are dimension 1.",
      "你沿著批次的方向移了：每個句子拿到的是上一個句子的詞。句子裡的位置是維度 1（從 0 數起）。"),
-    ("first-row", _first_row_is_start,
+    ("first-row", edited(_shift_by_roll, "[:, 0]", "[0]"),
      "the first sentence consists of start tokens only. [0] is the first row; the first place of every sentence is the first column.",
      "第一個句子全變成起始標記了。[0] 取的是第一列；每個句子的第一個位置是第一行。"),
     ("bos-is-zero", _zeros_then_targets,

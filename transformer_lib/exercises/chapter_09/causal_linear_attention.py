@@ -3,15 +3,15 @@
 import torch
 import torch.nn.functional as F
 
-from transformer_lib.exercises.chapter_09.shared import (
-    MANY_TOKENS,
+from transformer_lib.exercises.chapter_09.linear import (
     causal_where_it_fits,
     feature,
     identity,
     linear_attention,
     shared_mistakes,
-    softmax_of_all,
 )
+from transformer_lib.exercises.chapter_09.shared import MANY_TOKENS
+from transformer_lib.exercises.chapter_09.tiles import softmax_of_all
 from transformer_lib.exercises.data import Case, Exercise, Text, mistakes
 from transformer_lib.exercises.inputs import BATCH_AND_HEADS, ONE_SEQUENCE, normal
 

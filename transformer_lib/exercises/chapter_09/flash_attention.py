@@ -3,7 +3,6 @@
 import math
 
 import torch
-import torch.nn.functional as F
 
 from transformer_lib.exercises.chapter_09.shared import (
     A_BLOCK_LARGER_THAN_ALL,
@@ -16,30 +15,38 @@ from transformer_lib.exercises.chapter_09.shared import (
     MANY_TOKENS,
     NO_MAXIMUM,
     OLD_MAXIMUM_SUBTRACTED,
+)
+from transformer_lib.exercises.chapter_09.tiles import (
+    difference,
+    divide_unless_0,
+    divided_each_time,
+    each_block_by_itself,
+    exp_of_quotient,
     flash,
     flash_attention,
+    flash_normalised_in_each_block,
     hide,
     highest,
-    next_state,
+    mask_not_in_total,
+    maximum_not_kept,
+    modulo,
+    new_weights_rescaled,
+    only_diagonal_tiles_masked,
+    overwritten,
+    padded_with_zeros,
     positions,
+    power_of_2,
+    quotient,
+    raw,
     rescale,
     softmax_of_all,
+    tiles_skipped_by_number,
     update,
+    weights_with_the_old_maximum,
+    wrong_way,
 )
 from transformer_lib.exercises.data import Case, Exercise, Mistake, Text, mistakes
 from transformer_lib.exercises.inputs import BATCH_AND_HEADS, LARGE_SCORES, normal
-
-
-def _weights_with_the_old_maximum(state, scores, seen, v):
-    """exp(score − old maximum), where the first old maximum is the lowest number there is."""
-    maximum = state[0].clamp(min=torch.finfo(scores.dtype).min)
-    weigh = update(rescale_total=_raw, rescale_output=_raw, weigh=lambda *_: _raw(scores, maximum))
-    return weigh((maximum, *state[1:]), scores, seen, v)
-
-
-def _divide_unless_0(maximum, total, output):
-    """Where a slip may leave a total between 0 and 1."""
-    return output / total.masked_fill(total == 0, 1.0)
 
 
 def _flash_cases():
@@ -101,66 +108,6 @@ def _flash_merged(q, k, v, block_size, causal):
     return output
 
 
-def _flash_normalised_in_each_block(state, scores, seen, v):
-    """As in the first FlashAttention paper: divide each time, and undo it the next."""
-    maximum, total, output = state
-    new = highest(maximum, scores)
-    weights = rescale(scores, new)
-    old = total * rescale(maximum, new)
-    total = old + weights.sum(-1, keepdim=True)
-    return new, total, (output * old + weights @ v) / total.clamp(min=1e-30)
-
-
-def _divided_each_time(state, scores, seen, v):
-    maximum, total, output = next_state(state, scores, seen, v)
-    return maximum, total, output / total.clamp(min=1.0)
-
-
-def _each_block_by_itself(state, scores, seen, v):
-    weights = scores.softmax(-1).nan_to_num(0.0)
-    return state[0], state[1] + 1, state[2] + weights @ v
-
-
-def _overwritten(state, scores, seen, v):
-    maximum, total, _ = next_state(state, scores, seen, v)
-    return maximum, total, rescale(scores, maximum) @ v
-
-
-def _maximum_not_kept(state, scores, seen, v):
-    """The next block starts from −∞ again; a hidden one changes nothing."""
-    _, total, output = state
-    new = highest(torch.full_like(total, -torch.inf), scores)
-    factor, weights = 1.0 * new.isinf(), rescale(scores, new)
-    total = total * factor + weights.sum(-1, keepdim=True)
-    return state[0], total, output * factor + weights @ v
-
-
-def _new_weights_rescaled(state, scores, seen, v):
-    maximum, total, output = state
-    new = highest(maximum, scores)
-    factor = rescale(maximum, new)
-    weights = factor * rescale(scores, new)
-    return new, total * factor + weights.sum(-1, keepdim=True), output * factor + weights @ v
-
-
-def _mask_not_in_total(state, scores, seen, v):
-    """exp first; then hides the weights from the output, but not from the total."""
-    maximum, total, output = state
-    new = highest(maximum, scores)
-    old, weights = rescale(maximum, new), rescale(scores, new)
-    return new, total * old + weights.sum(-1, keepdim=True), output * old + weights * seen @ v
-
-
-def _padded_with_zeros(q, k, v, block_size, causal):
-    filler = -k.size(-2) % block_size
-
-    def without_filler(n_q, n_k, block_size):
-        return positions(n_q, n_k - filler, block_size)[0], torch.arange(n_k)
-
-    k, v = (F.pad(t, (0, 0, 0, filler)) for t in (k, v))
-    return flash(positions=without_filler)(q, k, v, block_size, causal)
-
-
 def _cut_along_dim_0(q, k, v, block_size, causal):
     """k[first:last] cuts the batch where there is one."""
     return flash_attention(q, k if k.ndim == 2 else k[:block_size], v, block_size, causal)
@@ -171,66 +118,6 @@ def _infinity_times_the_mask(q, k, v, block_size, causal):
     sees = positions(q.size(-2), k.size(-2), block_size)[0] >= 0
     output = flash_attention(q, k, v, block_size, causal)
     return output.masked_fill(sees, torch.nan) if causal else output
-
-
-def _only_diagonal_tiles_masked(top_left):
-    def answer(q, k, v, block_size, causal):
-        n_q, n_k = q.size(-2), k.size(-2)
-        start = 0 if top_left else n_k - n_q
-
-        def seen(i, j):
-            return (j <= i) | ((i - start) // block_size != j // block_size)
-
-        places = torch.arange(start, start + n_q)[:, None], torch.arange(n_k)
-        return flash(positions=lambda *_: places, seen=seen)(q, k, v, block_size, causal)
-
-    return answer
-
-
-def _tiles_skipped_by_number(q, k, v, block_size, causal):
-    """Skips the tiles above the diagonal as if query 0 stood at position 0."""
-    n_q, n_k = q.size(-2), k.size(-2)
-    rows = []
-    for first in range(0, n_q, block_size):
-        i = positions(n_q, n_k, block_size)[0][first : first + block_size]
-        end = min(first + block_size, n_k) if causal else n_k
-        attend = flash(positions=lambda *_, i=i, end=end: (i, torch.arange(end)))
-        q_i = q[..., first : first + block_size, :]
-        rows.append(attend(q_i, k[..., :end, :], v[..., :end, :], block_size, causal))
-    return torch.cat(rows, dim=-2)
-
-
-def _raw(a, b):
-    """exp(a − b) without a thought for −∞."""
-    return (a - b).exp()
-
-
-def _difference(old, new):
-    return torch.where(old.isinf(), 0.0, old - new)
-
-
-def _exp_of_quotient(old, new):
-    quotient = old.clamp(min=torch.finfo(old.dtype).min) / new
-    return quotient.masked_fill(new.isinf(), 0.0).exp()
-
-
-def _power_of_2(a, b):
-    return rescale(a * math.log(2), b * math.log(2))
-
-
-def _quotient(maximum, total, output):
-    return output / total
-
-
-def _modulo(of_queries, of_keys):
-    """Positions that begin anew in each block of queries or of keys."""
-
-    def begun_anew(n_q, n_k, block_size):
-        i, j = positions(n_q, n_k, block_size)
-        within = torch.arange(n_q)[:, None] % block_size + n_k - n_q
-        return within if of_queries else i, j % block_size if of_keys else j
-
-    return begun_anew
 
 
 _AND_NAN = Text(
@@ -251,10 +138,6 @@ def _also_with_nan(name, answer, hint):
     return Mistake(name, answer, hint), Mistake(f"{name}-and-nan", with_nan, both)
 
 
-def _wrong_way(old, new):
-    return torch.where(old.isinf(), 0.0, _raw(new, old))
-
-
 MISTAKES = mistakes(
     *_also_with_nan("accumulator-not-rescaled", flash(update=update(rescale_output=lambda old, new: 1.0)),
      Text("the sum of the weights is rescaled when the maximum rises, but the output collected so far is not. It was made with the same old exps.",
@@ -266,32 +149,32 @@ MISTAKES = mistakes(
      flash(update=update(rescale_total=lambda old, new: 1.0, rescale_output=lambda old, new: 1.0)),
      Text("when the maximum rises, neither the sum nor the output collected so far is rescaled. (Is the factor worked out before the old maximum is overwritten? Afterwards it is exp(0) = 1.)",
           "最大值變大時，累積的總和與輸出都沒有重新縮放。（縮放的係數有沒有在舊的最大值被蓋掉之前算好？蓋掉之後就變成 exp(0) = 1 了。）")),
-    *_also_with_nan("rescaled-the-wrong-way", flash(update=update(highest, _wrong_way, _wrong_way)),
+    *_also_with_nan("rescaled-the-wrong-way", flash(update=update(highest, wrong_way, wrong_way)),
      Text("rescaled the wrong way round: exp(new − old) is at least 1. When the maximum rises, the old weights become smaller.",
           "縮放的方向反了：exp(new − old) 至少是 1。最大值變大時，舊的權重應該變小。")),
     ("rescaled-the-wrong-way-from-the-start",
-     flash(update=update(highest, lambda old, new: _raw(new, old), lambda old, new: _raw(new, old))),
+     flash(update=update(highest, lambda old, new: raw(new, old), lambda old, new: raw(new, old))),
      FIRST_MAXIMUM_INFINITE),
-    ("old-maximum-subtracted", flash(update=_weights_with_the_old_maximum, finish=_divide_unless_0),
+    ("old-maximum-subtracted", flash(update=weights_with_the_old_maximum, finish=divide_unless_0),
      OLD_MAXIMUM_SUBTRACTED),
     *_also_with_nan("factor-without-exp",
      flash(
-         update=update(rescale_total=_difference, rescale_output=_difference),
-         finish=_divide_unless_0,
+         update=update(rescale_total=difference, rescale_output=difference),
+         finish=divide_unless_0,
      ),
      FACTOR_WITHOUT_EXP),
     *_also_with_nan("exp-of-the-quotient",
      flash(
-         update=update(rescale_total=_exp_of_quotient, rescale_output=_exp_of_quotient),
-         finish=_divide_unless_0,
+         update=update(rescale_total=exp_of_quotient, rescale_output=exp_of_quotient),
+         finish=divide_unless_0,
      ),
      EXP_OF_THE_QUOTIENT),
     *_also_with_nan("powers-of-two",
      flash(
          update=update(
-             rescale_total=_power_of_2,
-             rescale_output=_power_of_2,
-             weigh=lambda scores, new, seen: _power_of_2(scores, new),
+             rescale_total=power_of_2,
+             rescale_output=power_of_2,
+             weigh=lambda scores, new, seen: power_of_2(scores, new),
          )
      ),
      Text("these are powers of 2, not of e. exp2 gives exp(x) only if x is multiplied by log₂ e before.",
@@ -300,11 +183,11 @@ MISTAKES = mistakes(
      flash(
          update=update(
              lambda old, scores: scores.amax(-1, keepdim=True),
-             _raw,
-             _raw,
-             lambda s, new, seen: _raw(s, new),
+             raw,
+             raw,
+             lambda s, new, seen: raw(s, new),
          ),
-         finish=_quotient,
+         finish=quotient,
      ),
      "your maximum is that of the block. It may fall again, so that old weights are blown up until they overflow; and in a block that is hidden as a whole it is −∞. The maximum of all that was read so far never falls.",
      "你用的是這一塊的最大值。它可能又變小，舊的權重就會被放大到溢位；整塊都被遮住時，它還會是 −∞。到目前為止讀過的最大值，只會變大，不會變小。"),
@@ -319,28 +202,28 @@ MISTAKES = mistakes(
              lambda old, new: 1.0,
              lambda old, new: 1.0,
          ),
-         finish=_quotient,
+         finish=quotient,
      ),
      NO_MAXIMUM),
     ("maximum-starts-at-0",
      flash(
          update=update(lambda old, scores: highest(old, scores).clamp(min=0.0)),
-         finish=_divide_unless_0,
+         finish=divide_unless_0,
      ),
      "right unless all scores of a row are far below 0: then your maximum, which starts at 0, is far above them and every exp becomes 0. What is below every score?",
      "大多時候是對的，只有一列的分數全都遠低於 0 時會錯：你的最大值從 0 開始，比它們大太多，每個 exp 都變成 0。什麼數比所有的分數都小？"),
-    ("maximum-not-kept", flash(update=_maximum_not_kept),
+    ("maximum-not-kept", flash(update=maximum_not_kept),
      "the maximum is not kept for the next block, so that all blocks before the last are wiped out: the old maximum stays at its lowest, and exp(old − new) is 0.",
      "最大值沒有留給下一塊用，所以最後一塊之前的全被抹掉了：舊的最大值一直是最低的數，exp(old − new) 就是 0。"),
-    ("new-weights-rescaled", flash(update=_new_weights_rescaled, finish=_divide_unless_0),
+    ("new-weights-rescaled", flash(update=new_weights_rescaled, finish=divide_unless_0),
      "the factor multiplies the new weights as well. They have subtracted the new maximum already; only what was collected before needs it.",
      "新的權重也乘上係數了。它們減的已經是新的最大值；只有先前累積的才要乘。"),
     ("divided-by-the-last-sum",
-     flash(update=update(rescale_total=lambda old, new: 0.0), finish=_quotient),
+     flash(update=update(rescale_total=lambda old, new: 0.0), finish=quotient),
      "the output is divided by the weights of the last block alone. Divide by the sum over all blocks, rescaled like the output.",
      "輸出只除以最後一塊的權重總和。應該除以所有塊的總和，而且要和輸出一樣重新縮放。"),
     ("one-maximum-for-all-queries",
-     flash(update=update(lambda old, scores: torch.maximum(old, scores.max())), finish=_quotient),
+     flash(update=update(lambda old, scores: torch.maximum(old, scores.max())), finish=quotient),
      "one maximum is subtracted for all queries. A query whose scores lie far below it loses all its weights, and 0/0 is left. Each row needs a maximum of its own.",
      "所有查詢都減同一個最大值。如果某個查詢的分數比它低很多，權重就全部變成 0，只剩下 0/0。每一列要有自己的最大值。"),
     *_also_with_nan("last-short-block-dropped", flash(starts=lambda n_k, b: range(0, n_k // b * b, b)), LAST_BLOCK),
@@ -351,52 +234,52 @@ MISTAKES = mistakes(
     *_also_with_nan("blocks-overlap", flash(starts=lambda n_k, b: range(n_k)),
      Text("keys are counted more than once: the blocks overlap. By how much does the start of a block move on?",
           "有些鍵重複計算了：塊和塊之間重疊了。每一塊的起點應該往後移多少？")),
-    *_also_with_nan("padded-with-zeros", _padded_with_zeros,
+    *_also_with_nan("padded-with-zeros", padded_with_zeros,
      Text("the last block is filled up with zeros, and those keys count: a score of 0 is a weight of exp(0) = 1. Hide them, or leave the block short.",
           "你用 0 把最後一塊補滿，但那些鍵也算進去了：分數 0 的權重是 exp(0) = 1。把它們遮住，或是讓最後一塊短一點就好。")),
     ("blocks-normalised-and-added",
-     flash(update=_each_block_by_itself, finish=lambda m, total, output: output),
+     flash(update=each_block_by_itself, finish=lambda m, total, output: output),
      "each block goes through a softmax of its own and the results are added: your weights sum to the number of blocks. A softmax needs the sum over all keys.",
      "每一塊各自做 softmax，再把結果加起來：權重的總和變成塊的個數。softmax 要除的是所有鍵的總和。"),
-    ("blocks-normalised-and-averaged", flash(update=_each_block_by_itself),
+    ("blocks-normalised-and-averaged", flash(update=each_block_by_itself),
      "each block goes through a softmax of its own and the results are averaged, as if all blocks weighed the same. A block with larger scores must count for more.",
      "每一塊各自做 softmax，再把結果平均，好像每一塊都一樣重。分數比較大的塊，應該算得比較重。"),
     ("final-division-forgotten", flash(finish=lambda m, total, output: output),
      "the output is not divided by the sum of the weights. That comes once, at the very end.",
      "輸出沒有除以權重的總和。全部讀完之後，要除一次。"),
-    ("divided-in-each-block", flash(update=_divided_each_time, finish=lambda m, total, output: output),
+    ("divided-in-each-block", flash(update=divided_each_time, finish=lambda m, total, output: output),
      "the output is divided by the sum in each block, so the first blocks are divided several times. Divide once, at the end (or undo the last division first).",
      "每讀一塊就除一次總和，前面的塊就重複除了好幾次。最後除一次就好（不然就要先把上一次的除法還原）。"),
-    ("divided-in-each-block-and-at-the-end", flash(update=_divided_each_time),
+    ("divided-in-each-block-and-at-the-end", flash(update=divided_each_time),
      "the output is divided by the sum in each block and once more at the end. Divide once, when all is added up.",
      "每讀一塊就除一次總和，最後又再除一次。全部加完之後除一次就好。"),
     *_also_with_nan("only-the-last-block",
      flash(update=update(highest, lambda old, new: 0.0, lambda old, new: 0.0)),
      Text("only the last block of keys is left. Are sum and output carried on, and is the maximum kept for the next block? (While the old one stays −∞, exp(old − new) is 0.)",
           "只剩下最後一塊鍵。總和與輸出有累積下去嗎？最大值有留給下一塊用嗎？（舊的最大值如果一直是 −∞，exp(old − new) 就是 0。）")),
-    *_also_with_nan("output-overwritten", flash(update=_overwritten),
+    *_also_with_nan("output-overwritten", flash(update=overwritten),
      Text("the sum of the weights runs over all blocks, but the output holds the last one alone: it is overwritten where it should be added to.",
           "權重的總和有累積到所有的塊，輸出卻只剩最後一塊：應該要加上去，你卻把它蓋掉了。")),
-    *_also_with_nan("key-offset-forgotten", flash(positions=_modulo(False, True)),
+    *_also_with_nan("key-offset-forgotten", flash(positions=modulo(False, True)),
      Text("right for the first block of keys. In the causal test the keys of each block are counted from 0 again. Where in the sequence does the block begin?",
           "第一塊鍵是對的。但做因果判斷時，每一塊的鍵又從 0 開始數了。這一塊是從序列的哪裡開始的？")),
-    *_also_with_nan("query-offset-forgotten", flash(positions=_modulo(True, False)),
+    *_also_with_nan("query-offset-forgotten", flash(positions=modulo(True, False)),
      Text("right for the first block of queries. In the causal test the queries of each block are counted from the beginning again. Where in the sequence does the block begin?",
           "第一塊查詢是對的。但做因果判斷時，每一塊的查詢又從頭開始數了。這一塊是從序列的哪裡開始的？")),
-    *_also_with_nan("both-offsets-forgotten", flash(positions=_modulo(True, True)),
+    *_also_with_nan("both-offsets-forgotten", flash(positions=modulo(True, True)),
      Text("every tile has a causal triangle of its own, as if each began at the first query and the first key. The test needs the places in the whole sequence.",
           "每一小塊都各有一個因果三角形，好像每塊都從第一個查詢、第一個鍵開始。判斷時要用整個序列裡的位置。")),
     ("triangle-in-each-tile",
      flash(positions=lambda n_q, n_k, b: (torch.arange(n_q)[:, None] % b, torch.arange(n_k) % b)),
      "each tile is cut by a triangle that starts at its own upper left corner. The causal test needs the places in the whole sequence, where query 0 stands at n_k − n_q.",
      "每一小塊都從自己的左上角開始切三角形。做因果判斷要用整個序列裡的位置，而第 0 個查詢在 n_k − n_q。"),
-    ("only-the-diagonal-tiles-masked", _only_diagonal_tiles_masked(top_left=False),
+    ("only-the-diagonal-tiles-masked", only_diagonal_tiles_masked(top_left=False),
      "only the tiles whose numbers are equal are masked. Those further right are seen as a whole, where they hold nothing but later keys: test them too, or skip them.",
      "只有編號相同的小塊有遮。更右邊的整塊都看得到，但那裡全是後面的鍵：也要判斷，或是跳過。"),
-    ("only-the-diagonal-tiles-masked-from-the-top-left", _only_diagonal_tiles_masked(top_left=True),
+    ("only-the-diagonal-tiles-masked-from-the-top-left", only_diagonal_tiles_masked(top_left=True),
      "only the tiles whose numbers are equal are masked; those further right are seen as a whole. Also, the queries are the last positions: query 0 stands at n_k − n_q.",
      "只有編號相同的小塊有遮，更右邊的整塊都看得到。另外，查詢是最後幾個位置：第 0 個查詢在 n_k − n_q。"),
-    *_also_with_nan("tiles-skipped-by-number", _tiles_skipped_by_number,
+    *_also_with_nan("tiles-skipped-by-number", tiles_skipped_by_number,
      Text("right where there are as many queries as keys. With fewer queries, too many tiles are skipped: block 0 of the queries starts at position n_k − n_q, not at 0.",
           "查詢和鍵一樣多的時候是對的。查詢比較少時，跳過的小塊太多了：第 0 塊查詢從位置 n_k − n_q 開始，不是從 0。")),
     *_also_with_nan("offset-subtracted",
@@ -407,23 +290,23 @@ MISTAKES = mistakes(
      "right where there are as many queries as keys. With fewer queries, these are the last positions, not the first: at which position does query 0 stand?",
      "查詢和鍵一樣多的時候是對的。查詢比較少時，它們是序列最後的幾個位置，不是最前面的：第 0 個查詢站在哪個位置？"),
     ("nan-where-nothing-is-seen",
-     flash(update=update(highest, _raw, _raw, lambda s, new, seen: _raw(s, new)), finish=_quotient),
+     flash(update=update(highest, raw, raw, lambda s, new, seen: raw(s, new)), finish=quotient),
      "almost: a query that sees no key gets NaN, where it should get 0. Two things may do that: −∞ − (−∞), for the maximum of such a row is −∞ too, and 0 / 0 at the end.",
      "就差一點：看不到任何鍵的查詢，輸出應該是 0，現在卻是 NaN。有兩個地方會變成 NaN：−∞ 減 −∞（這種列的最大值也是 −∞），以及最後的 0 除以 0。"),
     ("nan-covered-up-at-the-end",
      flash(
          tiled=True,
-         update=update(highest, _raw, _raw, lambda s, new, seen: _raw(s, new)),
+         update=update(highest, raw, raw, lambda s, new, seen: raw(s, new)),
          finish=lambda m, total, output: (output / total).nan_to_num(0.0),
      ),
      "the numbers are right, but NaN is only covered up at the end, and the gradients are NaN still. Let it not come up: no −∞ − (−∞), and no division by 0.",
      "數是對的，但你只是在最後把 NaN 蓋掉，梯度還是 NaN。要讓它根本不出現：不要有 −∞ − (−∞)，也不要除以 0。"),
     ("average-where-nothing-is-seen",
-     flash(hide=lambda scores, seen: scores.masked_fill(~seen, -1000000000.0), finish=_quotient),
+     flash(hide=lambda scores, seen: scores.masked_fill(~seen, -1000000000.0), finish=quotient),
      "almost: a query that sees no key averages over all of them, because all its scores are the same large negative number. Its output should be 0.",
      "就差一點：看不到任何鍵的查詢，現在會把所有的值平均，因為它的分數全是同一個很大的負數。它的輸出應該是 0。"),
     ("softmax-where-nothing-is-seen",
-     flash(hide=lambda scores, seen: scores - 1000000000.0 * ~seen, finish=_quotient),
+     flash(hide=lambda scores, seen: scores - 1000000000.0 * ~seen, finish=quotient),
      "almost: a query that sees no key attends to all of them, because the same large number is subtracted from all its scores, and a softmax feels only differences. Its output should be 0.",
      "就差一點：看不到任何鍵的查詢，現在反而會看到全部，因為它的分數全都減掉同一個大數，而 softmax 只看分數的差。它的輸出應該是 0。"),
     *_also_with_nan("infinity-times-the-mask", _infinity_times_the_mask,
@@ -478,12 +361,12 @@ MISTAKES = mistakes(
     ("hidden-after-the-exp",
      flash(
          hide=lambda scores, seen: scores,
-         update=update(weigh=lambda s, new, seen: _raw(s, new) * seen),
-         finish=_quotient,
+         update=update(weigh=lambda s, new, seen: raw(s, new) * seen),
+         finish=quotient,
      ),
      "hidden keys get weight 0, but after the maximum: where a hidden score is far larger than those that are seen, it wins the maximum and nothing is left. Hide the scores first.",
      "被遮住的鍵權重是 0，但你是在取最大值之後才遮：如果被遮住的分數大得多，最大值就是它，看得到的全都變成 0。應該先把分數遮住。"),
-    ("hidden-only-from-the-output", flash(hide=lambda scores, seen: scores, update=_mask_not_in_total),
+    ("hidden-only-from-the-output", flash(hide=lambda scores, seen: scores, update=mask_not_in_total),
      "hidden keys are left out of the output, but not out of the sum of the weights.",
      "被遮住的鍵沒有算進輸出，卻還是算進了權重的總和。"),
     ("hidden-scores-are-0", flash(hide=lambda scores, seen: scores * seen),
@@ -515,7 +398,7 @@ EXERCISE = Exercise(
         flash(),
         _flash_by_loops,
         _flash_merged,
-        flash(update=_flash_normalised_in_each_block, finish=lambda m, total, output: output),
+        flash(update=flash_normalised_in_each_block, finish=lambda m, total, output: output),
         flash(tiled=True, update=update(highest=lambda *step: highest(*step).detach())),
     ),
     wasteful=(

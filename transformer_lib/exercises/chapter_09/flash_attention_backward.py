@@ -9,9 +9,8 @@ from transformer_lib.exercises.chapter_09.shared import (
     A_SHORT_LAST_BLOCK,
     LAST_BLOCK,
     MANY_TOKENS,
-    flash_attention,
-    scale,
 )
+from transformer_lib.exercises.chapter_09.tiles import flash_attention, scale
 from transformer_lib.exercises.data import Case, Exercise, Text, mistakes
 from transformer_lib.exercises.inputs import BATCH_AND_HEADS, LARGE_SCORES, SQUARE, normal
 

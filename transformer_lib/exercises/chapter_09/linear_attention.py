@@ -5,16 +5,16 @@ import math
 import torch
 import torch.nn.functional as F
 
-from transformer_lib.exercises.chapter_09.shared import (
-    MANY_TOKENS,
+from transformer_lib.exercises.chapter_09.linear import (
     all_keys,
     causal_where_it_fits,
     feature,
     linear,
     linear_attention,
     shared_mistakes,
-    softmax_of_all,
 )
+from transformer_lib.exercises.chapter_09.shared import MANY_TOKENS
+from transformer_lib.exercises.chapter_09.tiles import softmax_of_all
 from transformer_lib.exercises.data import Case, Exercise, Text, mistakes
 from transformer_lib.exercises.inputs import BATCH_AND_HEADS, ONE_SEQUENCE, SQUARE, normal
 

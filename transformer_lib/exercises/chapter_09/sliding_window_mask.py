@@ -3,6 +3,7 @@
 import torch
 
 from transformer_lib.exercises.data import Case, Exercise, Text, mistakes
+from transformer_lib.exercises.families import edited
 
 
 def _window(seen):
@@ -28,13 +29,6 @@ def _window_by_loops(n, window):
     mask = torch.zeros(n, n, dtype=torch.bool)
     for i in range(n):
         mask[i, max(0, i - window + 1) : i + 1] = True
-    return mask
-
-
-def _window_with_a_negative_start(n, window):
-    mask = torch.zeros(n, n, dtype=torch.bool)
-    for i in range(n):
-        mask[i, i - window + 1 : i + 1] = True
     return mask
 
 
@@ -103,7 +97,7 @@ MISTAKES = mistakes(
     ("window-or-more-ahead", _window(lambda i, j, w: j - i >= w),
      "these are the positions window or more ahead of each. In triu(k), a positive k moves the edge up; diagonals below are counted negative.",
      "這些是後面第 window 個起的位置。triu(k) 的 k 是正數時，邊界會往上移；對角線下方要用負數來數。"),
-    ("negative-start", _window_with_a_negative_start,
+    ("negative-start", edited(_window_by_loops, "max(0, i - window + 1)", "i - window + 1"),
      "right except for the first rows: there i − window + 1 is negative, and a slice counts a negative start from the end. Begin at max(0, …).",
      "除了最前面幾列，都是對的：那裡的 i − window + 1 是負數，而切片會把負的起點當成從結尾數。起點要用 max(0, …)。"),
     ("starts-at-itself", _window(lambda i, j, w: (j >= i.clamp(max=len(i) - w)) & (j < i + w)),

@@ -6,7 +6,9 @@ import torch
 import torch.nn.functional as F
 
 from transformer_lib import training
+from transformer_lib.exercises.chapter_10.shared import EPSILON_EXCHANGED, P_AND_Q_EXCHANGED
 from transformer_lib.exercises.data import Case, Exercise, Text, mistakes
+from transformer_lib.exercises.families import edited
 from transformer_lib.exercises.inputs import normal
 
 
@@ -119,35 +121,10 @@ def _softmax_over(dim):
     return answer
 
 
-def _probabilities_for_logarithms(logits, targets, smoothing, pad_id):
-    q = torch.full_like(logits, smoothing / (logits.size(-1) - 1))
-    q = q.scatter(-1, targets[..., None], 1 - smoothing)
-    return -(q * logits.softmax(-1)).sum(-1)[targets != pad_id].mean()
-
-
-def _logits_for_logarithms(logits, targets, smoothing, pad_id):
-    q = torch.full_like(logits, smoothing / (logits.size(-1) - 1))
-    q = q.scatter(-1, targets[..., None], 1 - smoothing)
-    return -(q * logits).sum(-1)[targets != pad_id].mean()
-
-
-def _logarithm_of_the_sum(logits, targets, smoothing, pad_id):
-    p = logits.softmax(-1)
-    q = torch.full_like(logits, smoothing / (logits.size(-1) - 1))
-    q = q.scatter(-1, targets[..., None], 1 - smoothing)
-    return -(q * p).sum(-1).log()[targets != pad_id].mean()
-
-
 def _others_as_one(logits, targets, smoothing, pad_id):
     p = logits.softmax(-1).gather(-1, targets[..., None]).squeeze(-1)
     losses = -(1 - smoothing) * p.log() - smoothing * (1 - p).log()
     return losses[targets != pad_id].mean()
-
-
-def _p_and_q_exchanged(logits, targets, smoothing, pad_id):
-    q = torch.full_like(logits, smoothing / (logits.size(-1) - 1))
-    q = q.scatter(-1, targets[..., None], 1 - smoothing)
-    return -(logits.softmax(-1) * q.log()).sum(-1)[targets != pad_id].mean()
 
 
 def _mean_over_vocabulary(logits, targets, smoothing, pad_id):
@@ -206,8 +183,7 @@ MISTAKES = mistakes(
          share=(1 - smoothing) / (logits.size(-1) - 1),
          keep=smoothing,
      ),
-     "ε and 1 − ε have changed places: the right token keeps the larger part.",
-     "ε 和 1 − ε 對調了：正確的標記要留下較大的那一份。"),
+     EPSILON_EXCHANGED),
     ("padding-gets-nothing", _padding_gets_nothing,
      "you leave the padding token out and share among V − 2. Many programs do; in this book padding is one of the V − 1 others and gets its share.",
      "你沒有分給填充標記，而由 V − 2 個來分。很多程式這樣做；不過在這本書裡，填充也是那 V − 1 個之一，一樣分得到。"),
@@ -244,10 +220,10 @@ MISTAKES = mistakes(
     ("logarithm-to-base-2", lambda *args: label_smoothing_loss(*args) / math.log(2),
      "your logarithm has base 2. The loss uses the natural one.",
      "你用了以 2 為底的對數。損失用的是自然對數。"),
-    ("probabilities-without-logarithm", _probabilities_for_logarithms,
+    ("probabilities-without-logarithm", edited(_without_stable_logarithm, "p.log()", "p"),
      "the logarithm is missing: you weigh the probabilities themselves.",
      "少了對數：你直接拿機率來加權。"),
-    ("logits-without-softmax", _logits_for_logarithms,
+    ("logits-without-softmax", edited(_without_stable_logarithm, "p.log()", "logits"),
      "the logits are no logarithms of probabilities yet: the softmax is missing.",
      "logits 還不是機率的對數：少了 softmax。"),
     ("softmax-over-the-positions", _softmax_over(1),
@@ -303,15 +279,14 @@ MISTAKES = mistakes(
      ),
      "the minus of the formula stands before the whole sum, so before the other tokens' part too. Check the brackets.",
      "公式的負號在整個和的前面，其他標記那部分也要變號。檢查一下括號。"),
-    ("logarithm-of-the-sum", _logarithm_of_the_sum,
+    ("logarithm-of-the-sum", edited(_without_stable_logarithm, "p.log()).sum(-1)", "p).sum(-1).log()"),
      "you add first and take the logarithm of the sum. Each probability has a logarithm of its own.",
      "你先相加再取對數。應該是每個機率各自取對數。"),
     ("others-as-one", _others_as_one,
      "you take the logarithm of what all others have together. Each of them has its own share and its own logarithm.",
      "你拿其他標記的機率總和來取對數。它們每一個都有自己的一份、自己的對數。"),
-    ("p-and-q-exchanged", _p_and_q_exchanged,
-     "p and q have changed places: the logarithm is of p, the model's belief.",
-     "p 和 q 對調了：取對數的是 p，也就是模型的看法。"),
+    ("p-and-q-exchanged", edited(_without_stable_logarithm, "q * p.log()", "p * q.log()"),
+     P_AND_Q_EXCHANGED),
     ("shifted-again",
      lambda logits, targets, smoothing, pad_id: label_smoothing_loss(
          logits[:, :-1], targets[:, 1:], smoothing, pad_id

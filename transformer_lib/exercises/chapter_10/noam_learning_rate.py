@@ -3,6 +3,7 @@
 import math
 
 from transformer_lib import training
+from transformer_lib.exercises.chapter_10.shared import D_MODEL_NOT_ROOTED
 from transformer_lib.exercises.data import Case, Exercise, Text, mistakes
 
 
@@ -41,8 +42,7 @@ MISTAKES = mistakes(
      "在你的公式裡，模型越大，學習率越高。d_model 的指數是負的。"),
     ("d_model-not-rooted",
      lambda step, d_model, warmup: min(step ** (-0.5), step * warmup ** (-1.5)) / d_model,
-     "d_model stands there without its root.",
-     "d_model 忘了開根號。"),
+     D_MODEL_NOT_ROOTED),
     ("warmup-exponent-half",
      lambda step, d_model, warmup: d_model ** (-0.5) * min(step ** (-0.5), step * warmup ** (-0.5)),
      "the two branches do not meet at step = warmup. Look at the exponent of warmup.",

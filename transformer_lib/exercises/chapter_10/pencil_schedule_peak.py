@@ -2,6 +2,7 @@
 
 import torch
 
+from transformer_lib.exercises.chapter_10.shared import D_MODEL_NOT_ROOTED
 from transformer_lib.exercises.data import Exercise, Text, mistakes
 from transformer_lib.exercises.inputs import by_hand
 
@@ -28,7 +29,7 @@ MISTAKES = mistakes(
      "that is the rate of step 1. It rises until step = warmup.",
      "這是第 1 步的學習率。它會一路升到步數等於 warmup 為止。"),
     ("inverse", 200.0, "200: you have its inverse, one over the rate.", "200：你算成倒數了。"),
-    ("d_model-not-rooted", 0.01 / 20, "d_model stands there without its root.", "d_model 忘了開根號。"),
+    ("d_model-not-rooted", 0.01 / 20, D_MODEL_NOT_ROOTED),
     ("warmup-not-rooted", 0.1 / 400,
      "at step = warmup the minimum is one over a root, not one over warmup.",
      "步數等於 warmup 時，最小值那一項是根號分之一，不是 warmup 分之一。"),

@@ -4,6 +4,7 @@ import math
 
 import torch
 
+from transformer_lib.exercises.chapter_10.shared import EPSILON_EXCHANGED, P_AND_Q_EXCHANGED
 from transformer_lib.exercises.data import Exercise, Text, mistakes
 from transformer_lib.exercises.inputs import by_hand
 
@@ -39,8 +40,7 @@ MISTAKES = mistakes(
      "that is the entropy of the target. The logarithm is of what the model believes, p.",
      "這是目標的熵。取對數的應該是模型認為的機率 p。"),
     ("p-and-q-exchanged", -(0.5 * math.log2(0.7) + 0.5 * math.log2(0.1)),
-     "p and q have changed places: the logarithm is of p, the model's belief.",
-     "p 和 q 對調了：取對數的是 p，也就是模型的看法。"),
+     P_AND_Q_EXCHANGED),
     ("one-of-the-others", 0.7 + 0.1 * 5,
      "two tokens have the probability 1/8. Did you count both?",
      "機率 1/8 的標記有兩個。兩個都算到了嗎？"),
@@ -57,8 +57,7 @@ MISTAKES = mistakes(
      "you divide ε by 4, but only three tokens share it: your weights sum to less than 1.",
      "你把 ε 除以 4，但只有三個標記來分：你的權重加起來不到 1。"),
     ("ε-and-1-minus-ε-exchanged", 0.3 + 0.7 / 3 * 8,
-     "ε and 1 − ε have changed places: the right token keeps the larger part.",
-     "ε 和 1 − ε 對調了：正確的標記要留下較大的那一份。"),
+     EPSILON_EXCHANGED),
     ("logarithm-of-the-sum", -math.log2(0.7 * 0.5 + 0.1 * 0.5),
      "you add first and take the logarithm of the sum. Each p has a logarithm of its own.",
      "你先相加再取對數。應該是每個 p 各自取對數。"),
