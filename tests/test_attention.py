@@ -116,6 +116,17 @@ def test_low_precision_stays_finite_under_a_mask(dtype):
     assert (weights[..., 0, 1:] == 0).all()
 
 
+@pytest.mark.parametrize("dim", [0, 1])
+def test_a_mask_for_each_sequence_or_each_head_says_which_by_its_place(dim):
+    q, k, v = qkv(2, 2)
+    mask = torch.randn(2, 3, 4, generator=torch.Generator().manual_seed(0)) < 0.5
+    output, _ = scaled_dot_product_attention(q, k, v, mask.unsqueeze(1 - dim))
+    for i in range(2):
+        here = (slice(None),) * dim + (i,)
+        alone, _ = scaled_dot_product_attention(q[here], k[here], v[here], mask[i])
+        assert torch.equal(output[here], alone)
+
+
 def test_arguments_are_left_alone():
     arguments = qkv()
     before = [t.clone() for t in arguments]
@@ -154,6 +165,11 @@ BAD_INPUT = {
     "mask n_k": ((Q, K, V, torch.ones(3, 5).bool()), ValueError, r"\(2, 1, 3, 4\), got \(3, 5\)"),
     "mask n_q": ((Q, K, V, torch.ones(2, 4).bool()), ValueError, r"got \(2, 4\)"),
     "mask heads": ((Q, K, V, torch.ones(2, 5, 3, 4).bool()), ValueError, r"got \(2, 5, 3, 4\)"),
+    "a mask for each sequence": (
+        (*qkv(2, 2), torch.ones(2, 3, 4).bool()),
+        ValueError,
+        r"all dimensions.*\(2, 2, 3, 4\) or only the last two, got \(2, 3, 4\).*mask\[:, None\]",
+    ),
     "mask too deep": ((Q, K, V, torch.ones(1, 1, 1, 3, 4).bool()), ValueError, "broadcast"),
     "mask elsewhere": (
         (Q, K, V, torch.ones(3, 4, device="meta").bool()),

@@ -229,6 +229,16 @@ CASES = {
         ValueError,
         r"got \(5, 3\)",
     ),
+    "mask (batch, n_q, n_k), as many heads": (
+        lambda: MultiHeadAttention(4, 2)(X, mask=torch.ones(2, 3, 3).bool()),
+        ValueError,
+        r"\(2, 2, 3, 3\) or only the last two, got \(2, 3, 3\); write mask\[:, None\]",
+    ),
+    "mask (batch, n_q, n_k), other heads": (
+        lambda: MultiHeadAttention(4, 4)(X, mask=torch.ones(2, 3, 3).bool()),
+        ValueError,
+        r"\(2, 4, 3, 3\) or only the last two, got \(2, 3, 3\); write mask\[:, None\]",
+    ),
     "padding mask (batch, n)": (
         lambda: EncoderLayer(CONFIG)(X, IDS != 0),
         ValueError,
@@ -261,12 +271,27 @@ CASES = {
     "config activation": (lambda: config(activation="tanh"), ValueError, "activation must be one"),
     "config pre_norm": (
         lambda: config(pre_norm="False"),
-        ValueError,
-        "pre_norm must be one of True, False, got 'False'",
+        TypeError,
+        "pre_norm must be True or False, got str",
     ),
-    "config bias": (lambda: config(bias=None), ValueError, "bias must be one of True, False"),
-    "config tie": (lambda: config(tie_embeddings="no"), ValueError, "tie_embeddings must be one"),
-    "config final_norm": (lambda: config(final_norm="layer"), ValueError, "True, False, None, got"),
+    "config bias": (lambda: config(bias=None), TypeError, "bias must be True or False, got None"),
+    "config tie": (lambda: config(tie_embeddings=1), TypeError, "tie_embeddings must be True or"),
+    "config final_norm": (lambda: config(final_norm="rms"), TypeError, "True or False, got str"),
+    "bias, attention": (
+        lambda: MultiHeadAttention(4, 2, bias=1),
+        TypeError,
+        "bias must be True or False, got int",
+    ),
+    "bias, feed-forward": (
+        lambda: FeedForward(4, 8, bias="no"),
+        TypeError,
+        "bias must be True or False, got str",
+    ),
+    "residual pre_norm": (
+        lambda: Residual(LayerNorm(4), pre_norm=1),
+        TypeError,
+        "pre_norm must be True or False, got int",
+    ),
     "config pad_id": (lambda: config(pad_id=6), ValueError, "pad_id must be in 0 … 5, got 6"),
     "config pad_id of the target": (
         lambda: config(pad_id=5, target_vocab_size=3),

@@ -185,7 +185,9 @@ def _projections(layer):
     return layer.W_QKV.weight.detach().numpy().reshape(3, 6, 6)
 
 
-@pytest.mark.parametrize("shape", [(), (1,), (5,), (4, 1), (1, 5), (3, 4, 5), (2, 1, 1, 5)])
+@pytest.mark.parametrize(
+    "shape", [(), (1,), (5,), (4, 1), (1, 5), (1, 4, 5), (1, 3, 4, 5), (2, 1, 1, 5)]
+)
 def test_a_mask_of_any_shape_that_broadcasts_means_the_same_with_and_without_weights(shape):
     layer, x, context = shaken(MultiHeadAttention(6, 3)), randn(2, 4, 6), randn(2, 5, 6, seed=1)
     mask = randn(*shape, seed=2) < 0.5

@@ -15,6 +15,7 @@ from transformer_lib.checks import (
     check_attention,
     check_batch,
     check_divides,
+    check_flag,
     check_mask,
     check_probability,
     check_size,
@@ -115,8 +116,8 @@ class MultiHeadAttention(nn.Module):
         dropout: on the weights, while training.
 
     Raises:
-        TypeError, ValueError: sizes that are no positive ints or do not divide, dropout not
-            in [0, 1).
+        TypeError, ValueError: sizes that are no positive ints or do not divide, a bias that is
+            no bool, dropout not in [0, 1).
 
     Source: Vaswani et al. (2017), §3.2.2.
     """
@@ -126,6 +127,7 @@ class MultiHeadAttention(nn.Module):
         check_size("d_model", d_model)
         check_size("n_heads", n_heads)
         check_divides("d_model", d_model, "n_heads", n_heads)
+        check_flag("bias", bias)
         check_probability("dropout", dropout)
         self.n_heads = n_heads
         self.dropout = dropout

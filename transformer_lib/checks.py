@@ -1,5 +1,7 @@
 """What public functions ask of their arguments, and how they say what came instead."""
 
+import math
+from collections.abc import Iterable
 from numbers import Real
 
 import torch
@@ -46,13 +48,13 @@ def check_id(name: str, value: int, vocab_size: int) -> None:
         raise ValueError(f"{name} must be in 0 … {vocab_size - 1}, got {value}")
 
 
-def check_choice(name: str, value: object, choices: tuple) -> None:
-    """One of a few values."""
-    if value not in choices:
+def check_choice(name: str, value: str, choices: Iterable[str]) -> None:
+    """One of a few names. For True or False there is :func:`check_flag`: 1 is equal to True."""
+    if value not in tuple(choices):
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
 
 
-def check_flag(name: str, value: object) -> None:
+def check_flag(name: str, value: bool) -> None:
     """True or False, and nothing that only counts as one of them."""
     if not isinstance(value, bool):
         raise TypeError(f"{name} must be True or False, got {type(value).__name__}")
@@ -135,11 +137,23 @@ def check_mask(mask: Tensor, shape: tuple[int, ...], device: torch.device) -> No
         )
     if mask.device != device:
         raise ValueError(f"mask must be on the device of q ({device}), got {mask.device}")
+    _check_mask_dims(mask, shape)
     fits = zip(reversed(mask.shape), reversed(shape), strict=False)
     if mask.ndim > len(shape) or not all(size in (1, full) for size, full in fits):
         raise ValueError(
             f"mask must broadcast to (..., n_q, n_k) = {shape}, got {tuple(mask.shape)}; "
             "padding_mask(token_ids, pad_id) makes (batch, 1, 1, n_k)"
+        )
+
+
+def _check_mask_dims(mask: Tensor, shape: tuple[int, ...]) -> None:
+    """All dimensions or the last two: broadcasting would take (batch, n_q, n_k) for one mask a
+    head, and where there are as many heads as sequences nobody would notice."""
+    if 2 < mask.ndim < len(shape) and math.prod(mask.shape[:-2]) != 1:
+        raise ValueError(
+            f"mask must have all dimensions of (batch, heads, n_q, n_k) = {shape} or only the last "
+            f"two, got {tuple(mask.shape)}; write mask[:, None] if there is one for each sequence, "
+            "mask[None] if one for each head"
         )
 
 

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from transformer_lib.checks import (
     check_alike,
     check_choice,
+    check_flag,
     check_float_tensor,
     check_id,
     check_ids,
@@ -262,7 +263,8 @@ class FeedForward(nn.Module):
         super().__init__()
         check_size("d_model", d_model)
         check_size("d_ff", d_ff)
-        check_choice("activation", activation, tuple(ACTIVATIONS))
+        check_choice("activation", activation, ACTIVATIONS)
+        check_flag("bias", bias)
         check_probability("dropout", dropout)
         self.activation = ACTIVATIONS[activation]
         self.W_1 = nn.Linear(d_model, d_ff, bias=bias)
@@ -361,6 +363,7 @@ class Residual(nn.Module):
     def __init__(self, norm: nn.Module, dropout: float = 0.0, *, pre_norm: bool = False):
         super().__init__()
         check_probability("dropout", dropout)
+        check_flag("pre_norm", pre_norm)
         self.norm = norm
         self.dropout = nn.Dropout(dropout)
         self.pre_norm = pre_norm

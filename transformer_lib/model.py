@@ -16,6 +16,7 @@ from transformer_lib.checks import (
     check_batch,
     check_choice,
     check_divides,
+    check_flag,
     check_id,
     check_ids,
     check_positive,
@@ -100,10 +101,11 @@ class TransformerConfig:
             ("norm", NORMS),
             ("positions", POSITIONS),
         ):
-            check_choice(name, getattr(self, name), tuple(choices))
+            check_choice(name, getattr(self, name), choices)
         for name in ("pre_norm", "bias", "tie_embeddings"):
-            check_choice(name, getattr(self, name), (True, False))
-        check_choice("final_norm", self.final_norm, (True, False, None))
+            check_flag(name, getattr(self, name))
+        if self.final_norm is not None:
+            check_flag("final_norm", self.final_norm)
         check_id("pad_id", self.pad_id, min(self.vocab_size, self.target_size))
 
     @property
