@@ -475,6 +475,17 @@ def test_a_translation_can_be_begun_by_a_prompt(decoder):
     assert torch.equal(ids[:, 0], logits[:, 1:].argmax(-1) + 1)  # without padding, id 0
 
 
+@pytest.mark.parametrize("use_cache", [False, True])
+@pytest.mark.parametrize("decoder", DECODERS)
+def test_of_a_prompt_only_the_last_position_is_scored(decoder, use_cache):
+    model, scored = make_model(0), []
+    score = model.logits
+    model.logits = lambda x: scored.append(x.size(1)) or score(x)
+    prompt = torch.tensor([[3, 4, 5, 6]])
+    decoder(model, bos_id=BOS, eos_id=None, max_len=3, prompt_ids=prompt, use_cache=use_cache)
+    assert scored == [1, 1, 1]
+
+
 @pytest.mark.parametrize("decoder", DECODERS)
 def test_dropout_is_off_and_every_module_is_as_before(decoder):
     model = make_model(dropout=0.9)

@@ -272,6 +272,19 @@ def test_masks_come_from_the_ids():
     assert not torch.allclose(model(other, TARGET)[1], logits[1])
 
 
+@pytest.mark.parametrize("kind", ["encoder–decoder", "decoder-only"])
+def test_the_last_position_can_be_scored_alone(kind):
+    model = small(**KINDS[kind])
+    inputs = [] if model.encoder is None else [model.encode(SOURCE), padding_mask(SOURCE, 0)]
+    scored = []
+    model.output = lambda x: scored.append(x.size(1)) or x @ model.target_embedding.weight.T
+    logits = model.decode(TARGET, *inputs)
+    assert_equal(model.decode(TARGET, *inputs, last_only=True), logits[:, -1:])
+    state = model.start(*[SOURCE][: len(inputs)])
+    assert_equal(model.step(TARGET, state, last_only=True), logits[:, -1:])
+    assert scored == [4, 1, 1] and len(state) == 4
+
+
 def test_dropout_is_random_while_training_only():
     model = small(dropout=0.3)
     assert not torch.equal(run(model), run(model))

@@ -231,9 +231,10 @@ class _Draft:
     def next_logits(self) -> Float[Tensor, "rows vocab"]:
         """Scores of what may come next, in at least float32; −∞ for padding."""
         if self.use_cache:
-            logits = self.model.step(self.ids[:, len(self.state) :], self.state)
+            logits = self.model.step(self.ids[:, len(self.state) :], self.state, last_only=True)
         else:
-            logits = self.model.decode(self.ids, self.state.memory, self.state.memory_mask)
+            source = self.state.memory, self.state.memory_mask
+            logits = self.model.decode(self.ids, *source, last_only=True)
         logits = logits[:, -1].to(torch.promote_types(logits.dtype, torch.float32), copy=True)
         if not (logits < torch.inf).all():
             raise ValueError("the model's logits are NaN or infinite: check its weights for NaN")

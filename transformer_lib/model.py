@@ -381,7 +381,9 @@ class Transformer(nn.Module):
         target_ids: Int[Tensor, "batch n"],
         memory: Float[Tensor, "batch n_src d_model"] | None = None,
         memory_mask: Bool[Tensor, "..."] | None = None,
-    ) -> Float[Tensor, "batch n vocab"]:
+        *,
+        last_only: bool = False,
+    ) -> Float[Tensor, "batch n_scored vocab"]:
         """Logits for each target position, which sees itself, those before it, and the memory.
 
         Args:
@@ -389,6 +391,8 @@ class Transformer(nn.Module):
             memory: what ``encode`` made of the source, if the model has an encoder.
             memory_mask: ``padding_mask(source_ids, config.pad_id)``; without it the memory's
                 padding is attended to as well, for the memory does not say which of it is padding.
+            last_only: score the last position alone, which is all that writing needs; with a large
+                vocabulary the scores of a long text are most of the work.
 
         Raises:
             TypeError, ValueError: ids that are not integers (batch, n) of the vocabulary, a memory
@@ -398,7 +402,8 @@ class Transformer(nn.Module):
         keys = padding_mask(target_ids, self.config.pad_id)
         mask = causal_mask(target_ids.size(1)).to(keys.device) & keys
         x = self.positions(self.target_embedding(target_ids))
-        return self.logits(self.decoder(x, memory, mask, memory_mask))
+        x = self.decoder(x, memory, mask, memory_mask)
+        return self.logits(x[:, -1:] if last_only else x)
 
     def start(self, source_ids: Int[Tensor, "batch n"] | None = None) -> DecoderState:
         """The state before the first target token, the source encoded once and for all."""
@@ -414,8 +419,8 @@ class Transformer(nn.Module):
         return DecoderState(layers, self.encode(source_ids), padding_mask(source_ids, pad_id))
 
     def step(
-        self, target_ids: Int[Tensor, "batch n"], state: DecoderState
-    ) -> Float[Tensor, "batch n vocab"]:
+        self, target_ids: Int[Tensor, "batch n"], state: DecoderState, *, last_only: bool = False
+    ) -> Float[Tensor, "batch n_scored vocab"]:
         """Like ``decode``, for the tokens that come after those in ``state``, which it extends."""
         self._check_decodes(target_ids, state.memory)
         if len(state):
@@ -425,7 +430,7 @@ class Transformer(nn.Module):
         state.keys = torch.cat([state.keys, keys], dim=-1) if len(state) else keys
         mask = causal_mask(target_ids.size(1), len(state)).to(keys.device) & state.keys
         x = self.decoder(x, state.memory, mask, state.memory_mask, state.layers)
-        return self.logits(x)
+        return self.logits(x[:, -1:] if last_only else x)
 
     def logits(self, x: Float[Tensor, "batch n d_model"]) -> Float[Tensor, "batch n vocab"]:
         """Scores over the vocabulary, by the embedding matrix if tied, else by ``output``."""
