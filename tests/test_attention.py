@@ -116,6 +116,15 @@ def test_low_precision_stays_finite_under_a_mask(dtype):
     assert (weights[..., 0, 1:] == 0).all()
 
 
+@pytest.mark.parametrize("size", [20, 40])
+def test_float16_overflows_no_sooner_than_the_scaled_scores(size):
+    q, k, v = (t.half() for t in qkv(2, n_q=4, d_k=64, d_v=3))
+    q, k = size * (q + 1), size * (k + 1)
+    assert (q @ k.mT).isinf().any() == (size == 40)
+    output, weights = scaled_dot_product_attention(q, k, v)
+    assert output.isfinite().all() and weights.isfinite().all()
+
+
 @pytest.mark.parametrize("dim", [0, 1])
 def test_a_mask_for_each_sequence_or_each_head_says_which_by_its_place(dim):
     q, k, v = qkv(2, 2)

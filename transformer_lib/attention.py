@@ -41,6 +41,9 @@ def scaled_dot_product_attention(
         mask: Boolean, broadcastable to (..., n_q, n_k), ``True`` = may attend. A query
             that may attend to nothing gets output 0 and gradient 0.
 
+    In float16 the scaled scores must stay below 65,504; ``flash_attention``, which sums in
+    float32, has no such limit.
+
     Returns:
         output (..., n_q, d_v) and weights (..., n_q, n_k), each row summing to 1 (or 0).
 
@@ -51,7 +54,8 @@ def scaled_dot_product_attention(
     Source: Vaswani et al. (2017), eq. 1.
     """
     check_attention(q, k, v, mask)
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))  # (..., n_q, n_k)
+    # Divided first: float16 ends at 65,504, and the products before the division may lie beyond.
+    scores = (q / math.sqrt(q.size(-1))) @ k.transpose(-2, -1)  # (..., n_q, n_k)
     weights = masked_softmax(scores, mask)
     return weights @ v, weights  # (..., n_q, n_k) @ (..., n_k, d_v) -> (..., n_q, d_v)
 
