@@ -50,7 +50,9 @@ def label_smoothing_loss(
     """Cross-entropy with a target that keeps some doubt: −Σ_v q_v log p_v, mean over real tokens.
 
     p = softmax(logits). q is 1 − ε on the right token, and ε / (V − 1) on each of the V − 1
-    others, pad_id among them (where it is a token of the vocabulary).
+    others, pad_id among them (where it is a token of the vocabulary): so it is in the paper's
+    program, Tensor2Tensor, while others leave padding out and share among V − 2. The model learns
+    to give padding a little probability; decoding never chooses it.
 
     Args:
         logits: (batch, n, V).
