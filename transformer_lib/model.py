@@ -229,14 +229,21 @@ class DecoderLayer(nn.Module):
             raise ValueError(f"the decoder of this model takes {wanted}")
 
 
-class Encoder(nn.Module):
-    """A stack of encoder layers, and a norm after the last where the config asks for one."""
+class _Stack(nn.Module):
+    """Layers one after the other, and a norm after the last where the config asks for one."""
+
+    def __init__(self, config: TransformerConfig, layer: type[nn.Module], n_layers: int):
+        super().__init__()
+        self.layers = nn.ModuleList(layer(config) for _ in range(n_layers))
+        self.norm = config.make_final_norm()
+
+
+class Encoder(_Stack):
+    """A stack of encoder layers."""
 
     def __init__(self, config: TransformerConfig):
-        super().__init__()
         _check_config(config)
-        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_encoder_layers))
-        self.norm = config.make_final_norm()
+        super().__init__(config, EncoderLayer, config.n_encoder_layers)
 
     def forward(
         self, x: Float[Tensor, "batch n d_model"], mask: Bool[Tensor, "..."] | None = None
@@ -247,14 +254,12 @@ class Encoder(nn.Module):
         return self.norm(x)
 
 
-class Decoder(nn.Module):
+class Decoder(_Stack):
     """A stack of decoder layers; where the config has no encoder, they have no cross-attention."""
 
     def __init__(self, config: TransformerConfig):
-        super().__init__()
         _check_config(config)
-        self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.n_decoder_layers))
-        self.norm = config.make_final_norm()
+        super().__init__(config, DecoderLayer, config.n_decoder_layers)
 
     def forward(
         self,
