@@ -48,7 +48,7 @@ def check_id(name: str, value: int, vocab_size: int) -> None:
         raise ValueError(f"{name} must be in 0 … {vocab_size - 1}, got {value}")
 
 
-def check_choice(name: str, value: str, choices: Iterable[str]) -> None:
+def check_choice(name: str, value: str, choices: Iterable) -> None:
     """One of a few names. For True or False there is :func:`check_flag`: 1 is equal to True."""
     if value not in tuple(choices):
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
