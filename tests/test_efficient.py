@@ -6,7 +6,7 @@ import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.test_flash import Watch, qkv, with_gradients
+from tests.test_flash import LargestStorage, qkv, with_gradients
 from transformer_lib import (
     causal_mask,
     flash_attention,
@@ -69,7 +69,7 @@ def test_the_future_changes_no_bit_of_the_past():
 @pytest.mark.parametrize("causal", [False, True])
 def test_memory_grows_with_n_alone(causal):
     def largest(n):
-        with Watch() as watch:
+        with LargestStorage() as watch:
             arguments = qkv(2, n_q=n, n_k=n, d_k=8, d_v=8, dtype=torch.float32)
             with_gradients(lambda *a: linear_attention(*a, causal=causal), arguments)
         return watch.largest
