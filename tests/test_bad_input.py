@@ -24,6 +24,7 @@ from transformer_lib import (
     TokenEmbedding,
     Transformer,
     TransformerConfig,
+    rope,
     shift_matrix,
     sinusoidal_encoding,
 )
@@ -89,6 +90,30 @@ CASES = {
     "n True": (lambda: sinusoidal_encoding(True, 4), TypeError, "n must be an int, got bool"),
     "shift 1.5": (lambda: shift_matrix(1.5, 4), TypeError, "k must be an int, got float"),
     "shift, odd width": (lambda: shift_matrix(1, 5), ValueError, "even.*its cosine, got 5"),
+    "kv heads do not divide": (
+        lambda: MultiHeadAttention(8, 4, n_kv_heads=3),
+        ValueError,
+        r"n_heads \(4\) must be divisible by n_kv_heads \(3\)",
+    ),
+    "no kv head": (lambda: MultiHeadAttention(4, 2, n_kv_heads=0), ValueError, "n_kv_heads must"),
+    "turned, odd d_k": (
+        lambda: MultiHeadAttention(6, 2, rope_base=10.0),
+        ValueError,
+        "d_k = d_model / n_heads must be even, got 6 / 2 = 3",
+    ),
+    "rope, odd width": (
+        lambda: rope(X[..., :3], torch.arange(3)),
+        ValueError,
+        r"even width, for pairs to turn, got \(2, 3, 3\)",
+    ),
+    "rope, too few positions": (
+        lambda: rope(X, torch.arange(2)),
+        ValueError,
+        r"each of the 3 vectors of x, got positions of shape \(2,\)",
+    ),
+    "rope, a number": (lambda: rope(X, 3), TypeError, r"integers: torch.arange\(n\)"),
+    "rope, float positions": (lambda: rope(X, torch.ones(3)), TypeError, "tensor of integers"),
+    "rope, base 0": (lambda: rope(X, torch.arange(3), 0), ValueError, "base must be above 0"),
     # --- dropout, eps, choices
     "dropout −0.1": (
         lambda: MultiHeadAttention(4, 2, dropout=-0.1),
@@ -268,6 +293,14 @@ CASES = {
     "config eps": (lambda: config(eps=-1e-5), ValueError, "eps must be above 0"),
     "config norm": (lambda: config(norm="batch"), ValueError, "norm must be one of 'layer', 'rms'"),
     "config positions": (lambda: config(positions="rope"), ValueError, "positions must be one of"),
+    "config kv heads": (lambda: config(n_kv_heads=4), ValueError, r"n_kv_heads \(4\)"),
+    "config rope": (lambda: config(rope_base=0), ValueError, "rope_base must be above 0, got 0"),
+    "config odd rope": (
+        lambda: config(d_model=6, positions="rotary"),
+        ValueError,
+        "must be even, got 6 / 2 = 3",
+    ),
+    "config no scale": (lambda: config(scale_embeddings="no"), TypeError, "scale_embeddings must"),
     "config activation": (lambda: config(activation="tanh"), ValueError, "activation must be one"),
     "config pre_norm": (
         lambda: config(pre_norm="False"),

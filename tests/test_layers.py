@@ -17,6 +17,7 @@ from transformer_lib import (
     LayerNorm,
     LearnedPositions,
     MultiHeadAttention,
+    NoPositions,
     PositionalEncoding,
     Residual,
     RMSNorm,
@@ -24,6 +25,7 @@ from transformer_lib import (
     causal_mask,
     formulas,
     padding_mask,
+    rope,
     shift_matrix,
     sinusoidal_encoding,
 )
@@ -58,6 +60,11 @@ def test_token_embedding_equals_the_formula_and_its_matrix_scores_too():
     W_E = layer.weight.detach().numpy()
     assert_is_formula(layer(ids)[0], formulas.scaled_embedding(ids[0].numpy(), W_E))
     assert_is_formula(layer.logits(x)[0], x[0].numpy() @ W_E.T)
+
+
+def test_an_embedding_without_scale_gives_the_bare_rows():
+    layer, ids = TokenEmbedding(7, 6, scale=False), torch.tensor([[3, 0, 3]])
+    assert torch.equal(layer(ids), layer.weight[ids])
 
 
 def test_padding_starts_as_zero_and_learns_nothing_as_an_input():
@@ -105,7 +112,34 @@ def test_learned_positions_add_their_rows():
     assert torch.equal(layer(x, start=2), x + layer.weight[2:5])
 
 
-@pytest.mark.parametrize("positions", [PositionalEncoding, LearnedPositions])
+@pytest.mark.parametrize("base", [10_000.0, 5.0])
+def test_rope_equals_the_formula_wherever_it_starts(base):
+    x, places = randn(2, 3, 5, 8), torch.tensor([4, 0, 7, 7, 8000])
+    for head in (x[0, 1], x[1, 2]):
+        expected = formulas.rope(head.numpy(), places.numpy(), base)
+        assert_is_formula(rope(head, places, base), expected)
+    assert_equal(rope(x, places, base)[1, 2], rope(x[1, 2], places, base))
+
+
+def test_rope_is_the_shift_matrix_and_only_distance_counts():
+    q, k = randn(1, 8), randn(1, 8, seed=1)
+    for place in (0, 3, 70):
+        assert_equal(rope(q, torch.tensor([place])), q @ shift_matrix(place, 8))
+        turned = [rope(x, torch.tensor([place + at])) for x, at in ((q, 5), (k, 2))]
+        assert_equal(turned[0] @ turned[1].T, q @ shift_matrix(3, 8) @ k.T)
+
+
+def test_far_positions_are_turned_exactly_in_float32():
+    x, far = randn(1, 8).float(), torch.tensor([1_000_003])
+    assert torch.allclose(rope(x, far), rope(x.double(), far).float(), atol=1e-6)
+
+
+def test_no_positions_add_nothing():
+    x = randn(2, 3, 6)
+    assert torch.equal(NoPositions(6)(x, start=2), x)
+
+
+@pytest.mark.parametrize("positions", [PositionalEncoding, LearnedPositions, NoPositions])
 def test_dropout_acts_on_the_sum_while_training_only(positions):
     layer, x = positions(6, dropout=0.5), torch.ones(1, 50, 6)
     assert (layer(x) == 0).float().mean().item() == pytest.approx(0.5, abs=0.15)
@@ -183,6 +217,35 @@ def test_multi_head_attention_equals_the_formula(n_k):
 
 def _projections(layer):
     return layer.W_QKV.weight.detach().numpy().reshape(3, 6, 6)
+
+
+@pytest.mark.parametrize("with_weights", [False, True])
+@pytest.mark.parametrize("n_kv_heads", [1, 2, 6])
+def test_grouped_heads_equal_the_formula(n_kv_heads, with_weights):
+    layer, x = shaken(MultiHeadAttention(12, 6, n_kv_heads=n_kv_heads)), randn(1, 4, 12)
+    rows = layer.W_QKV.weight.detach().numpy().reshape(6 + 2 * n_kv_heads, 2, 12)
+    heads = x[0].numpy() @ rows.swapaxes(1, 2)  # (h + 2 h_kv, n, d_k)
+    grouped = formulas.grouped_query_attention(*np.split(heads, [6, 6 + n_kv_heads]))
+    output = layer(x, return_weights=with_weights)
+    output = output[0] if with_weights else output
+    expected = formulas.concat(list(grouped)) @ layer.W_O.weight.detach().numpy().T
+    assert_is_formula(output[0], expected)
+
+
+def test_a_context_is_read_by_groups_too():
+    layer = shaken(MultiHeadAttention(6, 3, n_kv_heads=1, bias=True))
+    x = randn(2, 4, 6)
+    assert_equal(layer(x, x), layer(x))
+
+
+def test_turned_attention_sees_distances_only():
+    """Shifted by three places, the same outputs; shuffled, others."""
+    layer, x = shaken(MultiHeadAttention(8, 2, rope_base=100.0)), randn(1, 4, 8)
+    started = KeyValueCache(torch.zeros(1, 2, 3, 4).double(), torch.zeros(1, 2, 3, 4).double())
+    hidden = torch.tensor([False] * 3 + [True] * 4)  # the three places before are not attended to
+    assert_equal(layer(x, mask=hidden, cache=started), layer(x))
+    shuffled = layer(x[:, [2, 0, 3, 1]])
+    assert not torch.allclose(shuffled, layer(x)[:, [2, 0, 3, 1]])
 
 
 @pytest.mark.parametrize(

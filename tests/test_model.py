@@ -204,6 +204,11 @@ OPTIONS = {
     "two vocabularies": {"target_vocab_size": 12},
     "biases": {"bias": True, "activation": "gelu"},
 }
+LATER = {  # what chapter 13 adds; the exercise of chapter 2 does not count it
+    "rotary": {"positions": "rotary", "norm": "rms", "feed_forward_bias": False},
+    "grouped": {"n_heads": 3, "n_kv_heads": 1, "positions": "none"},
+    "embedding norm": {"embedding_norm": True, "scale_embeddings": False},
+}
 KINDS = {
     "encoder–decoder": {},
     "encoder-only": {"n_decoder_layers": 0},
@@ -219,16 +224,33 @@ def run(model):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("option", OPTIONS)
+@pytest.mark.parametrize("option", OPTIONS | LATER)
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
 def test_every_kind_runs_and_every_parameter_learns(kind, option, dtype):
-    model = small(**OPTIONS[option], **KINDS[kind]).to(dtype)
+    model = small(**(OPTIONS | LATER)[option], **KINDS[kind]).to(dtype)
     output = run(model)
     output.backward(torch.randn_like(output))
     assert output.dtype == dtype and output.isfinite().all()
     for name, parameter in model.named_parameters():
         assert parameter.grad.isfinite().all(), name
         assert parameter.grad.any(), name
+
+
+@pytest.mark.parametrize("option", LATER)
+def test_one_step_after_another_gives_the_same_scores(option):
+    model = small(**LATER[option], n_encoder_layers=0)
+    state = model.start()
+    steps = [model.step(TARGET[:, at], state) for at in (slice(0, 2), slice(2, 3), slice(3, 4))]
+    assert_equal(torch.cat(steps, dim=1), model(TARGET))
+
+
+def test_the_embedding_norm_stands_before_the_first_layer_and_before_the_dropout():
+    model = small(embedding_norm=True, dropout=0.5).eval()
+    x = model.embedding_norm[0](model.positions(model.source_embedding(SOURCE)))
+    assert_equal(model.encode(SOURCE), model.encoder(x, padding_mask(SOURCE, 0)))
+    dropped = model.train().embedding_norm(model.positions(model.source_embedding(SOURCE)))
+    kept = dropped != 0
+    assert not kept.all() and torch.allclose(dropped[kept], 2 * x[kept])
 
 
 @pytest.mark.parametrize("kind", KINDS)

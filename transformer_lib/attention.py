@@ -5,6 +5,7 @@ dimensions are (batch, heads). Masks follow :mod:`transformer_lib.masks`.
 """
 
 import math
+from numbers import Real
 
 import torch
 import torch.nn.functional as F
@@ -14,14 +15,14 @@ from torch import Tensor, nn
 from transformer_lib.checks import (
     check_attention,
     check_batch,
-    check_divides,
     check_flag,
+    check_heads,
     check_mask,
     check_probability,
-    check_size,
     check_tokens,
 )
 from transformer_lib.flash import flash_attention, flash_pays
+from transformer_lib.layers import rope
 
 
 def scaled_dot_product_attention(
@@ -116,26 +117,41 @@ class MultiHeadAttention(nn.Module):
     Args:
         d_model: length of a vector.
         n_heads: number of heads; divides d_model.
+        n_kv_heads: number of key/value heads, each serving n_heads / n_kv_heads neighbouring
+            query heads (grouped-query attention); as many as n_heads if not given.
         bias: whether the projections have biases (the paper's have none).
         dropout: on the weights, while training.
+        rope_base: turn queries and keys of self-attention by their positions, with this base.
 
     Raises:
         TypeError, ValueError: sizes that are no positive ints or do not divide, a bias that is
-            no bool, dropout not in [0, 1).
+            no bool, dropout not in [0, 1), an odd d_k to be turned.
 
-    Source: Vaswani et al. (2017), §3.2.2.
+    Source: Vaswani et al. (2017), §3.2.2; Ainslie et al. (2023) for groups; Su et al. (2021) for
+    turning.
     """
 
-    def __init__(self, d_model: int, n_heads: int, *, bias: bool = False, dropout: float = 0.0):
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        *,
+        n_kv_heads: int | None = None,
+        bias: bool = False,
+        dropout: float = 0.0,
+        rope_base: Real | None = None,
+    ):
         super().__init__()
-        check_size("d_model", d_model)
-        check_size("n_heads", n_heads)
-        check_divides("d_model", d_model, "n_heads", n_heads)
+        n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
+        check_heads(d_model, n_heads, n_kv_heads, turned=rope_base is not None)
         check_flag("bias", bias)
         check_probability("dropout", dropout)
         self.n_heads = n_heads
+        self.n_kv_heads = n_kv_heads
         self.dropout = dropout
-        self.W_QKV = nn.Linear(d_model, 3 * d_model, bias=bias)
+        self.rope_base = rope_base
+        d_kv = n_kv_heads * (d_model // n_heads)
+        self.W_QKV = nn.Linear(d_model, d_model + 2 * d_kv, bias=bias)
         self.W_O = nn.Linear(d_model, d_model, bias=bias)
 
     def forward(
@@ -163,7 +179,8 @@ class MultiHeadAttention(nn.Module):
             TypeError, ValueError: tensors that do not fit the weights or each other.
         """
         self._check(x, context, cache)
-        q, k, v = self._project(x, context, cache)  # each (batch, h, n, d_k)
+        q, k, v = self._project(x, context, cache)  # (batch, h or h_kv, n, d_k)
+        k, v = (repeat_heads(t, self.n_heads // self.n_kv_heads) for t in (k, v))
         dropout = self.dropout if self.training else 0.0
         if return_weights:
             _, weights = scaled_dot_product_attention(q, k, v, mask)
@@ -182,7 +199,9 @@ class MultiHeadAttention(nn.Module):
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Queries of x; keys and values of x or the context, the cached ones before them."""
         if context is None:
-            q, k, v = (split_heads(p, self.n_heads) for p in self.W_QKV(x).chunk(3, dim=-1))
+            heads = split_heads(self.W_QKV(x), self.n_heads + 2 * self.n_kv_heads)
+            q, k, v = heads.split([self.n_heads, self.n_kv_heads, self.n_kv_heads], dim=1)
+            q, k = self._turn(q, k, start=0 if cache is None else len(cache))
             return q, *(cache.append(k, v) if cache is not None else (k, v))
         d_model = x.size(-1)
         weight, bias = self.W_QKV.weight, self.W_QKV.bias
@@ -191,8 +210,15 @@ class MultiHeadAttention(nn.Module):
         if cache is not None and len(cache):
             return q, cache.k, cache.v  # the context is the same at every step
         projected = F.linear(context, weight[d_model:], b_KV)
-        k, v = (split_heads(p, self.n_heads) for p in projected.chunk(2, dim=-1))
+        k, v = split_heads(projected, 2 * self.n_kv_heads).chunk(2, dim=1)
         return q, *(cache.append(k, v) if cache is not None else (k, v))
+
+    def _turn(self, q: Tensor, k: Tensor, start: int) -> tuple[Tensor, Tensor]:
+        """Queries and keys of positions start, start + 1, … turned; never the values."""
+        if self.rope_base is None:
+            return q, k
+        positions = torch.arange(start, start + q.size(-2))
+        return rope(q, positions, self.rope_base), rope(k, positions, self.rope_base)
 
     def _check(self, x: Tensor, context: Tensor | None, cache: KeyValueCache | None) -> None:
         d_model = self.W_O.in_features
@@ -214,3 +240,10 @@ def split_heads(
 def merge_heads(x: Float[Tensor, "batch n_heads n d_k"]) -> Float[Tensor, "batch n d_model"]:
     """(batch, n_heads, n, d_k) -> (batch, n, d_model): the heads side by side again."""
     return x.transpose(1, 2).flatten(2)
+
+
+def repeat_heads(
+    x: Float[Tensor, "batch n_kv_heads n d_k"], times: int
+) -> Float[Tensor, "batch n_heads n d_k"]:
+    """(batch, n_kv_heads, n, d_k) -> (batch, n_kv_heads · times, n, d_k): 0 0 0 1 1 1 2 2 2 …"""
+    return x if times == 1 else x.repeat_interleave(times, dim=1)

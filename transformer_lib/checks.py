@@ -66,6 +66,19 @@ def check_divides(name: str, value: int, by_name: str, by: int) -> None:
         raise ValueError(f"{name} ({value}) must be divisible by {by_name} ({by})")
 
 
+def check_heads(d_model: int, n_heads: int, n_kv_heads: int, *, turned: bool = False) -> None:
+    """Heads that divide d_model, key/value heads that divide them, pairs for rope to turn."""
+    for name, value in (("d_model", d_model), ("n_heads", n_heads), ("n_kv_heads", n_kv_heads)):
+        check_size(name, value)
+    check_divides("d_model", d_model, "n_heads", n_heads)
+    check_divides("n_heads", n_heads, "n_kv_heads", n_kv_heads)
+    if turned and d_model // n_heads % 2:
+        raise ValueError(
+            f"rotary positions turn pairs: d_k = d_model / n_heads must be even, "
+            f"got {d_model} / {n_heads} = {d_model // n_heads}"
+        )
+
+
 def check_float_tensor(name: str, tensor: Tensor, least_dims: int = 2) -> None:
     """A floating-point tensor of so many dimensions or more."""
     if not isinstance(tensor, Tensor):

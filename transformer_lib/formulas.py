@@ -4,7 +4,8 @@ Float64 arrays, the article's symbols, no batches except where ``...`` says so, 
 checks, no speed. The PyTorch code in this library is tested equal to these lines.
 Tokens are rows: ``X @ W``. Each docstring names its equation by the label it has in the book.
 The order is the article's: §1 recurrence, §3 embedding and position, §4 attention, §5 heads,
-§6 feed-forward, §7 norm and residual, §8 decoder, §9 flash attention, §10 training.
+§6 feed-forward, §7 norm and residual, §8 decoder, §9 flash attention, §10 training, and then
+what came after the article: §13 real weights.
 """
 
 import math
@@ -426,3 +427,27 @@ def label_smoothing_loss(
 def learning_rate(step: int, d_model: int, warmup: int) -> float:
     """d_model^−½ · min(step^−½, step · warmup^−3/2) (eq-schedule; Vaswani et al. 2017, eq. 3)."""
     return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
+
+
+# --- §13 real weights ---------------------------------------------------------------------
+
+
+def rope(
+    X: Float[Array, "n d"], positions: Int[Array, "n"], base: float = 10_000.0
+) -> Float[Array, "n d"]:
+    """Pair (x_2i, x_2i+1) turned by pos · base^(−2i/d) (eq-rope; Su et al. 2021, eq. 34)."""
+    d = X.shape[1]
+    angles = np.outer(positions, float(base) ** (-np.arange(0, d, 2) / d))
+    even, odd = X[:, 0::2], X[:, 1::2]
+    turned = np.empty_like(X)
+    turned[:, 0::2] = even * np.cos(angles) - odd * np.sin(angles)
+    turned[:, 1::2] = even * np.sin(angles) + odd * np.cos(angles)
+    return turned
+
+
+def grouped_query_attention(
+    Q: Float[Array, "h n_q d_k"], K: Float[Array, "h_kv n_k d_k"], V: Float[Array, "h_kv n_k d_v"]
+) -> Float[Array, "h n_q d_v"]:
+    """Query head i reads key/value head ⌊i · h_kv / h⌋ (eq-grouped; Ainslie et al. 2023)."""
+    group = len(Q) // len(K)  # query heads that share a key/value head
+    return np.stack([attention(Q[i], K[i // group], V[i // group]) for i in range(len(Q))])

@@ -5,6 +5,7 @@ Tensors are (batch, n, d_model). A module holds weights; what it computes is a f
 
 import math
 from collections.abc import Callable
+from numbers import Real
 
 import torch
 import torch.nn.functional as F
@@ -29,7 +30,7 @@ from transformer_lib.checks import (
 
 
 class TokenEmbedding(nn.Module):
-    """Look up each token's row and scale it: W_E[id] · √d_model.
+    """Look up each token's row and scale it: W_E[id] · √d_model, or leave it as it is.
 
     The same matrix can turn vectors back into scores over the vocabulary: ``logits`` (tying).
 
@@ -38,6 +39,7 @@ class TokenEmbedding(nn.Module):
         d_model: length of a row.
         pad_id: an id whose row starts as 0 and gets no gradient from ``forward``, or None.
             (``logits`` scores every id, that one too: tied, the row learns to be improbable.)
+        scale: whether to multiply by √d_model, as the paper does and later models do not.
 
     Raises:
         TypeError, ValueError: sizes that are not positive ints, a pad_id outside the vocabulary.
@@ -45,13 +47,17 @@ class TokenEmbedding(nn.Module):
     Source: Vaswani et al. (2017), §3.4.
     """
 
-    def __init__(self, vocab_size: int, d_model: int, pad_id: int | None = None):
+    def __init__(
+        self, vocab_size: int, d_model: int, pad_id: int | None = None, *, scale: bool = True
+    ):
         super().__init__()
         check_size("vocab_size", vocab_size)
         check_size("d_model", d_model)
         if pad_id is not None:
             check_id("pad_id", pad_id, vocab_size)
+        check_flag("scale", scale)
         self.pad_id = pad_id
+        self.factor = math.sqrt(d_model) if scale else 1.0
         # Variance 1/d_model: times √d_model the vectors have variance 1, and so have the logits.
         self.weight = nn.Parameter(torch.randn(vocab_size, d_model) / math.sqrt(d_model))
         if pad_id is not None:
@@ -78,7 +84,7 @@ class TokenEmbedding(nn.Module):
                 f"token_ids must be in 0 … {self.weight.size(0) - 1}, "
                 f"got {token_ids.min()} … {token_ids.max()}"
             ) from None
-        return rows * math.sqrt(self.weight.size(1))
+        return rows * self.factor
 
     def logits(self, x: Float[Tensor, "batch n d_model"]) -> Float[Tensor, "batch n vocab"]:
         """Scores over the vocabulary with the same matrix: x W_Eᵀ."""
@@ -136,9 +142,52 @@ def shift_matrix(k: int, d_model: int) -> Float[Tensor, "{d_model} {d_model}"]:
     return torch.block_diag(*blocks)
 
 
-def _frequencies(d_model: int) -> Float[Tensor, "pairs"]:
+def rope(
+    x: Float[Tensor, "*batch n d"], positions: Int[Tensor, "n"], base: Real = 10_000
+) -> Float[Tensor, "*batch n d"]:
+    """Turn each pair of neighbours (x_2i, x_2i+1) by the angle pos · base^(−2i/d).
+
+    Of two vectors turned so, the scalar product depends on their distance alone.
+
+    Args:
+        x: queries or keys, (..., n, d), d even.
+        positions: of the n vectors, integers.
+        base: the larger, the slower the last pairs turn.
+
+    Returns:
+        x, turned, in its own dtype; the angles are computed in float64.
+
+    Raises:
+        TypeError, ValueError: x that is not floating point or of odd width, positions that are
+            not n integers, a base that is not above 0.
+
+    Source: Su et al. (2021), eq. 34.
+    """
+    _check_turnable(x, positions, base)
+    places = positions.to("cpu", torch.float64)[:, None]  # not every device has float64
+    angles = places * _frequencies(x.size(-1), base)  # (n, 1) * (d/2,)
+    cos, sin = angles.cos().to(x), angles.sin().to(x)
+    even, odd = x[..., 0::2], x[..., 1::2]
+    return torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1).flatten(-2)
+
+
+def _check_turnable(x: Tensor, positions: Tensor, base: Real) -> None:
+    check_float_tensor("x", x)
+    if x.size(-1) % 2:
+        raise ValueError(f"x must be of even width, for pairs to turn, got {tuple(x.shape)}")
+    if not isinstance(positions, Tensor) or positions.is_floating_point():
+        raise TypeError("positions must be a torch tensor of integers: torch.arange(n)")
+    if positions.shape != x.shape[-2:-1]:
+        raise ValueError(
+            f"there must be one position for each of the {x.size(-2)} vectors of x, "
+            f"got positions of shape {tuple(positions.shape)}"
+        )
+    check_positive("base", base)
+
+
+def _frequencies(d_model: int, base: Real = 10_000) -> Float[Tensor, "pairs"]:
     exponents = torch.arange(0, d_model, 2, dtype=torch.float64) / d_model  # 2i / d_model
-    return 10000.0**-exponents
+    return float(base) ** -exponents
 
 
 class PositionalEncoding(nn.Module):
@@ -216,6 +265,29 @@ class LearnedPositions(nn.Module):
         if end > self.weight.size(0):
             raise ValueError(f"sequences may be {self.weight.size(0)} long (max_len), got {end}")
         return self.dropout(x + self.weight[start:end])
+
+
+class NoPositions(nn.Module):
+    """Add nothing, then dropout: for attention that turns its queries and keys, or for none at all.
+
+    Args:
+        d_model, max_len: not used; for every kind of positions is made in the same way.
+        dropout: probability of zeroing an entry.
+
+    Raises:
+        TypeError, ValueError: dropout not in [0, 1).
+    """
+
+    def __init__(self, d_model: int, max_len: int = 512, dropout: float = 0.0):
+        super().__init__()
+        check_probability("dropout", dropout)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(
+        self, x: Float[Tensor, "batch n d_model"], start: int = 0
+    ) -> Float[Tensor, "batch n d_model"]:
+        """x as it is, wherever it starts."""
+        return self.dropout(x)
 
 
 def _check_placeable(x: Tensor, start: int, table: Tensor) -> None:

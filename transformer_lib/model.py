@@ -15,8 +15,8 @@ from transformer_lib.attention import KeyValueCache, MultiHeadAttention
 from transformer_lib.checks import (
     check_batch,
     check_choice,
-    check_divides,
     check_flag,
+    check_heads,
     check_id,
     check_ids,
     check_positive,
@@ -28,6 +28,7 @@ from transformer_lib.layers import (
     FeedForward,
     LayerNorm,
     LearnedPositions,
+    NoPositions,
     PositionalEncoding,
     Residual,
     RMSNorm,
@@ -36,7 +37,20 @@ from transformer_lib.layers import (
 from transformer_lib.masks import causal_mask, padding_mask
 
 NORMS = {"layer": LayerNorm, "rms": RMSNorm}
-POSITIONS = {"sinusoidal": PositionalEncoding, "learned": LearnedPositions}
+POSITIONS = {
+    "sinusoidal": PositionalEncoding,
+    "learned": LearnedPositions,
+    "rotary": NoPositions,  # the attention turns its queries and keys
+    "none": NoPositions,
+}
+FLAGS = (
+    "pre_norm",
+    "bias",
+    "feed_forward_bias",
+    "embedding_norm",
+    "scale_embeddings",
+    "tie_embeddings",
+)
 
 
 @dataclass(frozen=True)
@@ -47,14 +61,20 @@ class TransformerConfig:
         vocab_size: number of token ids (of both languages, if they share one vocabulary).
         target_vocab_size: of the decoder's language, if it has a vocabulary of its own.
         d_model, n_heads, d_ff: widths and heads.
+        n_kv_heads: key/value heads, which divide n_heads (grouped-query attention); as many as
+            n_heads if not given.
         n_encoder_layers, n_decoder_layers: 0 of one makes a model of the other alone.
         dropout: on embeddings and sublayers, as in the paper.
         activation: "relu", "gelu" or "swiglu".
         norm: "layer" or "rms"; eps its ε.
         pre_norm: the norm stands before each sublayer, and once more after the last layer.
         final_norm: a norm after the last layer; by default exactly where pre_norm needs it.
-        bias: biases in the attention's projections (the feed-forward network has them always).
-        positions: "sinusoidal" or "learned" (up to max_len).
+        bias, feed_forward_bias: biases in the attention's projections, and in the feed-forward
+            network.
+        positions: "sinusoidal", "learned" (up to max_len), "rotary" (in self-attention, with
+            rope_base) or "none".
+        embedding_norm: a norm after embedding and positions, before the first layer.
+        scale_embeddings: times √d_model, as in the paper.
         tie_embeddings: one matrix embeds tokens and scores them; shared by both languages where
             they share the vocabulary.
         pad_id: the id that stands for padding.
@@ -62,13 +82,14 @@ class TransformerConfig:
     Raises:
         TypeError, ValueError: with what was expected and what came.
 
-    Source: Vaswani et al. (2017), table 3.
+    Source: Vaswani et al. (2017), table 3; what later models changed, chapter 13.
     """
 
     vocab_size: int
     target_vocab_size: int | None = None
     d_model: int = 512
     n_heads: int = 8
+    n_kv_heads: int | None = None
     d_ff: int = 2048
     n_encoder_layers: int = 6
     n_decoder_layers: int = 6
@@ -79,13 +100,17 @@ class TransformerConfig:
     pre_norm: bool = False
     final_norm: bool | None = None
     bias: bool = False
+    feed_forward_bias: bool = True
     positions: str = "sinusoidal"
+    rope_base: float = 10_000.0
     max_len: int = 512
+    embedding_norm: bool = False
+    scale_embeddings: bool = True
     tie_embeddings: bool = True
     pad_id: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("vocab_size", "d_model", "n_heads", "d_ff", "max_len"):
+        for name in ("vocab_size", "d_ff", "max_len"):
             check_size(name, getattr(self, name))
         for name in ("n_encoder_layers", "n_decoder_layers"):
             check_size(name, getattr(self, name), least=0)
@@ -93,16 +118,18 @@ class TransformerConfig:
             check_size("target_vocab_size", self.target_vocab_size)
         if not self.n_encoder_layers + self.n_decoder_layers:
             raise ValueError("a model needs at least one layer, got 0 encoder and 0 decoder layers")
-        check_divides("d_model", self.d_model, "n_heads", self.n_heads)
+        n_kv_heads = self.n_heads if self.n_kv_heads is None else self.n_kv_heads
+        check_heads(self.d_model, self.n_heads, n_kv_heads, turned=self.positions == "rotary")
         check_probability("dropout", self.dropout)
-        check_positive("eps", self.eps)
+        for name in ("eps", "rope_base"):
+            check_positive(name, getattr(self, name))
         for name, choices in (
             ("activation", ACTIVATIONS),
             ("norm", NORMS),
             ("positions", POSITIONS),
         ):
             check_choice(name, getattr(self, name), choices)
-        for name in ("pre_norm", "bias", "tie_embeddings"):
+        for name in FLAGS:
             check_flag(name, getattr(self, name))
         if self.final_norm is not None:
             check_flag("final_norm", self.final_norm)
@@ -130,11 +157,29 @@ class TransformerConfig:
     def make_residual(self) -> Residual:
         return Residual(self.make_norm(), self.dropout, pre_norm=self.pre_norm)
 
-    def make_attention(self) -> MultiHeadAttention:
-        return MultiHeadAttention(self.d_model, self.n_heads, bias=self.bias)
+    def make_self_attention(self) -> MultiHeadAttention:
+        return self._make_attention(self.rope_base if self.positions == "rotary" else None)
+
+    def make_cross_attention(self) -> MultiHeadAttention:
+        return self._make_attention(None)  # positions in two texts have no distance
+
+    def _make_attention(self, rope_base: float | None) -> MultiHeadAttention:
+        heads = {"n_heads": self.n_heads, "n_kv_heads": self.n_kv_heads}
+        return MultiHeadAttention(self.d_model, **heads, bias=self.bias, rope_base=rope_base)
 
     def make_feed_forward(self) -> FeedForward:
-        return FeedForward(self.d_model, self.d_ff, activation=self.activation)
+        return FeedForward(
+            self.d_model, self.d_ff, activation=self.activation, bias=self.feed_forward_bias
+        )
+
+    def make_positions(self) -> nn.Module:
+        dropout = 0.0 if self.embedding_norm else self.dropout
+        return POSITIONS[self.positions](self.d_model, self.max_len, dropout)
+
+    def make_embedding_norm(self) -> nn.Module:
+        if not self.embedding_norm:
+            return nn.Identity()
+        return nn.Sequential(self.make_norm(), nn.Dropout(self.dropout))
 
     def make_final_norm(self) -> nn.Module:
         wanted = self.pre_norm if self.final_norm is None else self.final_norm
@@ -158,7 +203,7 @@ class EncoderLayer(nn.Module):
     def __init__(self, config: TransformerConfig):
         super().__init__()
         _check_config(config)
-        self.self_attention = config.make_attention()
+        self.self_attention = config.make_self_attention()
         self.feed_forward = config.make_feed_forward()
         self.residual_1 = config.make_residual()
         self.residual_2 = config.make_residual()
@@ -193,8 +238,8 @@ class DecoderLayer(nn.Module):
         super().__init__()
         _check_config(config)
         has_encoder = config.n_encoder_layers > 0
-        self.self_attention = config.make_attention()
-        self.cross_attention = config.make_attention() if has_encoder else None
+        self.self_attention = config.make_self_attention()
+        self.cross_attention = config.make_cross_attention() if has_encoder else None
         self.feed_forward = config.make_feed_forward()
         self.residual_1 = config.make_residual()
         self.residual_2 = config.make_residual() if has_encoder else None
@@ -331,7 +376,8 @@ class Transformer(nn.Module):
             self.target_embedding = self.source_embedding
         else:
             self.target_embedding = self._embedding(vocab) if has_decoder else None
-        self.positions = POSITIONS[config.positions](config.d_model, config.max_len, config.dropout)
+        self.positions = config.make_positions()
+        self.embedding_norm = config.make_embedding_norm()
         self.encoder = Encoder(config) if has_encoder else None
         self.decoder = Decoder(config) if has_decoder else None
         tied = config.tie_embeddings or not has_decoder
@@ -339,7 +385,9 @@ class Transformer(nn.Module):
         self._initialise()
 
     def _embedding(self, vocab_size: int) -> TokenEmbedding:
-        return TokenEmbedding(vocab_size, self.config.d_model, self.config.pad_id)
+        config = self.config
+        scale = config.scale_embeddings
+        return TokenEmbedding(vocab_size, config.d_model, config.pad_id, scale=scale)
 
     def _initialise(self) -> None:
         """Glorot's uniform weights and zero biases; embeddings keep their own scale."""
@@ -378,7 +426,7 @@ class Transformer(nn.Module):
         """A vector for each source token, made in view of all others that are not padding."""
         if self.encoder is None:
             raise ValueError("this model has no encoder: its config has n_encoder_layers=0")
-        x = self.positions(self.source_embedding(source_ids))
+        x = self.embedding_norm(self.positions(self.source_embedding(source_ids)))
         return self.encoder(x, padding_mask(source_ids, self.config.pad_id))
 
     def decode(
@@ -406,7 +454,7 @@ class Transformer(nn.Module):
         self._check_decodes(target_ids, memory)
         keys = padding_mask(target_ids, self.config.pad_id)
         mask = causal_mask(target_ids.size(1)).to(keys.device) & keys
-        x = self.positions(self.target_embedding(target_ids))
+        x = self.embedding_norm(self.positions(self.target_embedding(target_ids)))
         x = self.decoder(x, memory, mask, memory_mask)
         return self.logits(x[:, -1:] if last_only else x)
 
@@ -431,6 +479,7 @@ class Transformer(nn.Module):
         if len(state):
             check_batch("target", target_ids.size(0), "state", state.keys.size(0))
         x = self.positions(self.target_embedding(target_ids), start=len(state))
+        x = self.embedding_norm(x)
         keys = padding_mask(target_ids, self.config.pad_id)
         state.keys = torch.cat([state.keys, keys], dim=-1) if len(state) else keys
         mask = causal_mask(target_ids.size(1), len(state)).to(keys.device) & state.keys
