@@ -1,6 +1,8 @@
 """Run every check of the project, stage by stage: ``python -m tests [STAGE ...]``.
 
 The first stage that fails ends the run; the last line printed says what passed, with counts.
+The stage ``quick`` stands by itself: a verdict within a minute on what was changed since the last
+commit.
 """
 
 import argparse
@@ -13,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
-from tests import NOTEBOOKS, ROOT
+from tests import NOTEBOOKS, ROOT, changes
 
 NBVAL_OPTIONS = [
     "--nbval",
@@ -21,6 +23,9 @@ NBVAL_OPTIONS = [
     f"--nbval-sanitize-with={ROOT / 'tests' / 'nbval_sanitize.cfg'}",
     "--nbval-cell-timeout=300",  # a hang guard, not a speed limit
 ]
+# On all cores, each with the next test as it gets free; a notebook stays whole.
+IN_PARALLEL = ["-n", "auto", "--dist", "worksteal"]
+NOTEBOOKS_IN_PARALLEL = ["-n", "auto", "--dist", "loadfile"]
 # A port nobody listens on: a notebook that reaches for the network fails here, not at a reader's.
 PROXIES = ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"]
 NO_NETWORK = dict.fromkeys(PROXIES, "http://127.0.0.1:9")
@@ -57,13 +62,14 @@ def lint() -> str:
 
 
 def unit() -> str:
-    return f"pytest {pytest('tests', '--ignore=tests/site')}"
+    return f"pytest {pytest(*IN_PARALLEL, 'tests', '--ignore=tests/site')}"
 
 
-def nbval() -> str:
-    notebooks = [str(path.relative_to(ROOT)) for path in NOTEBOOKS]
+def nbval(notebooks: list[Path] = NOTEBOOKS) -> str:
+    paths = [str(path.relative_to(ROOT)) for path in notebooks]
     # After a failed setup cell every cell fails; ten are enough to see it.
-    return f"nbval {pytest(*NBVAL_OPTIONS, '--maxfail=10', *notebooks, **NO_NETWORK)} cells"
+    options = [*NBVAL_OPTIONS, *NOTEBOOKS_IN_PARALLEL, "--maxfail=10"]
+    return f"nbval {pytest(*options, *paths, **NO_NETWORK)} cells"
 
 
 def build() -> str:
@@ -75,6 +81,20 @@ def site() -> str:
     return f"site {pytest('tests/site')}"
 
 
+def quick() -> str:
+    """Lint, the library's quick tests, and the exercises and notebooks that were changed."""
+    changed = changes.since_last_commit()
+    exercises, notebooks = changes.exercises(changed), changes.notebooks(changed)
+    lint()
+    tests = pytest(
+        *IN_PARALLEL, "tests", "--ignore=tests/site", "-m", "not slow",
+        f"--only-exercises={','.join(exercises)}",
+    )  # fmt: skip
+    passed = f"quick: lint · pytest {tests} · exercises: {', '.join(exercises) or 'none changed'}"
+    passed += f" · {nbval(notebooks)}" if notebooks else " · notebooks: none changed"
+    return f"{passed}\nleft out: {changes.left_out(changed)}"
+
+
 STAGES: dict[str, Callable[[], str]] = {
     "lint": lint,
     "pytest": unit,
@@ -82,13 +102,15 @@ STAGES: dict[str, Callable[[], str]] = {
     "build": build,
     "site": site,
 }
+ALL = list(STAGES)
+STAGES["quick"] = quick  # only where it is asked for
 
 
 def main() -> int:
     """Run the stages asked for (all of them by default) and return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests", description=__doc__)
     parser.add_argument("stage", nargs="*", help=f"one or more of {', '.join(STAGES)}")
-    names = parser.parse_args().stage or list(STAGES)
+    names = parser.parse_args().stage or ALL
     if unknown := [name for name in names if name not in STAGES]:
         parser.error(f"no stage is called {unknown[0]!r}; the stages are {', '.join(STAGES)}")
     passed = []

@@ -178,6 +178,7 @@ def plain_beam_search(model, inputs, max_len, width, alpha):
     return max(ended)[1] if ended else alive[0][1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [2, 3, 5, 20])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_batch_of_beams_is_the_plain_search_of_each_sentence(width, seed):
@@ -392,6 +393,7 @@ def decode_with(decoder, model, inputs, **options):
 
 
 # Always the same examples: in float32 one in thousands could be a tie but for rounding.
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60, derandomize=True)
 @given(
     decoder=st.sampled_from(DECODERS),
@@ -645,6 +647,7 @@ def test_no_sentences_are_written_as_none(decoder):
     assert written.size(0) == 0 and written.dtype == torch.int64
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unchecked")
 def test_what_torch_compile_makes_of_a_model_writes_as_well():
     model = make_model(1)

@@ -97,6 +97,7 @@ RULES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("blocks", [(16, 8), (7, 64), (512, 1024), (1, 1)], ids=str)
 @pytest.mark.parametrize("rule", RULES)
 def test_it_equals_the_plain_version(rule, blocks):
@@ -173,6 +174,7 @@ def test_an_expanded_mask_is_read_where_it_lies():
     assert_same(qkv(2, 4), mask=mask)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("blocks", [(64, 48), (16, 8), (None, None)], ids=str)
 @pytest.mark.parametrize("large", [1, 30])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
@@ -211,6 +213,7 @@ def test_rounding_of_very_high_scores_lifts_no_weight_above_1(n, blocks, either_
 # --- gradients ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "rule", [{}, {"causal": True}, {"window": 2}, {"mask": torch.eye(5, 6) == 0}], ids=str
 )
@@ -383,6 +386,7 @@ class LargestStorage(Watch):
         self.largest = max([self.largest, *elements])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 @pytest.mark.parametrize(
     "options", [{}, {"causal": True}, {"window": 40}, {"mask": torch.arange(600) % 7 > 0}], ids=str
@@ -394,6 +398,7 @@ def test_nothing_of_n_q_times_n_k_is_ever_held(options, dtype):
     assert 2 * 2 * 500 * 4 <= watch.largest < 500 * 600 / 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weights", [False, True])  # which want gradients, but not here
 def test_without_gradients_nothing_but_the_output_grows(weights):
     def beyond_output(n):

@@ -321,6 +321,7 @@ def test_a_saved_model_is_the_same_model():
     assert torch.equal(run(model), run(other))
 
 
+@pytest.mark.slow
 def test_it_learns_to_reverse():
     torch.manual_seed(0)
     sizes = {"d_model": 32, "n_heads": 4, "d_ff": 64, "dropout": 0.0}

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -52,6 +53,7 @@ def padded(ids, right, left=0):
     return torch.nn.functional.pad(ids, (left, right), value=PAD)
 
 
+@pytest.mark.slow
 @fast
 @given(configs, seeds, lengths, lengths, st.data())
 def test_causality_the_future_changes_no_bit_of_the_past(config, seed, n_source, n, data):
@@ -77,6 +79,7 @@ def test_more_padding_changes_nothing(config, seed, n_source, n, more_source, mo
     assert_equal(wider[:, :n], model(source, target))
 
 
+@pytest.mark.slow
 @fast
 @given(configs, seeds, st.lists(lengths, min_size=2, max_size=4), lengths)
 def test_a_sequence_does_not_feel_its_neighbours_in_the_batch(config, seed, sizes, n):
@@ -108,6 +111,7 @@ def test_with_positions_the_model_does_know_the_order(config, seed, n):
     assert not torch.equal(encoded[0], encoded[-1])
 
 
+@pytest.mark.slow
 @fast
 @given(configs, seeds, lengths, st.lists(st.integers(1, 3), min_size=1, max_size=4), st.booleans())
 def test_with_a_cache_as_without(config, seed, n_source, chunks, has_encoder):
@@ -121,6 +125,7 @@ def test_with_a_cache_as_without(config, seed, n_source, chunks, has_encoder):
     assert len(state) == sum(chunks)
 
 
+@pytest.mark.slow
 @fast
 @given(configs, seeds, lengths, st.lists(st.integers(0, 2), min_size=1, max_size=4))
 def test_selected_sequences_go_on_as_if_alone(config, seed, n, rows):

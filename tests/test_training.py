@@ -256,6 +256,7 @@ def test_training_leaves_the_global_generator_alone():
     assert torch.equal(after, torch.randn(3, generator=torch.Generator().manual_seed(5)))
 
 
+@pytest.mark.slow
 def test_it_learns_to_copy():
     def rate(step):
         return 0.5 * noam_learning_rate(step, 32, 100)
