@@ -197,7 +197,7 @@ def markov_model(after):
     """A decoder-only model whose next token has the probabilities after[last token]; no cache."""
     model = make_model(0, vocab_size=len(after))
     after = torch.tensor(after, dtype=torch.float64)
-    model.decode = lambda ids, *_: after.log()[ids]
+    model.decode = lambda ids, *_, **__: after.log()[ids]
     return model
 
 
@@ -218,7 +218,7 @@ def test_the_search_goes_on_while_a_longer_sequence_can_win_and_no_longer():
     """P(end) = 0.5, P(3) = 0.3 each time: long is unlikely, but α may outweigh it."""
     model, steps = markov_model([[0, 0, 0.5, 0.3, 0.2]] * 5), []
     decode = model.decode
-    model.decode = lambda *arguments: [steps.append(1), decode(*arguments)][1]
+    model.decode = lambda *ids, **options: [steps.append(1), decode(*ids, **options)][1]
     options = {**ENDS, "max_len": 4, "beam_width": 50, "use_cache": False}
     for alpha, n, n_steps in ((0, 1, 1), (0.6, 1, 1), (1.5, 1, 2), (5.0, 4, 4)):
         steps.clear()
