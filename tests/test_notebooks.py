@@ -461,6 +461,7 @@ def nbval_results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {names[int(number)]: outcome.lower() for outcome, number in lines}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", NBVAL_CASES)
 def test_nbval(case: str, nbval_results: dict[str, str]) -> None:
     assert nbval_results.get(case) == NBVAL_CASES[case][1]

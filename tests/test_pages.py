@@ -17,6 +17,7 @@ def code_blocks(text: str) -> list[str]:
     return [token.content for token in tokens(text) if token.info == "python"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: page.name)
 def test_code_runs(page: Path) -> None:
     namespace: dict[str, object] = {}

@@ -108,6 +108,7 @@ def test_imports_go_down(path: Path) -> None:
         assert not (top == "torch" and own < 2), f"{name_of(path)} is NumPy only"
 
 
+@pytest.mark.slow
 def test_library_loads_without_matplotlib() -> None:
     """What is for people is loaded only when it is asked for."""
     program = "import sys, transformer_lib; sys.exit('matplotlib' in sys.modules)"

@@ -70,6 +70,7 @@ def test_causality_the_future_changes_no_bit_of_the_past(config, seed, n_source,
     assert (x.grad[:, now:] == 0).all()
 
 
+@pytest.mark.slow
 @fast
 @given(configs, seeds, lengths, lengths, st.integers(0, 4), st.integers(0, 4))
 def test_more_padding_changes_nothing(config, seed, n_source, n, more_source, more):
@@ -156,6 +157,7 @@ def test_blind_queries_get_zero_and_give_zero_gradient(seed, heads, n_q, n_k, re
     assert x.grad.isfinite().all() and context.grad.isfinite().all()
 
 
+@pytest.mark.slow
 @fast
 @given(configs, seeds, lengths, lengths)
 def test_a_source_of_padding_alone_is_ignored_and_nothing_is_nan(config, seed, n_source, n):

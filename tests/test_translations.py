@@ -49,6 +49,7 @@ def templates(tmp_path_factory: pytest.TempPathFactory) -> dict[str, polib.POFil
     return {p.relative_to(folder).with_suffix("").as_posix(): polib.pofile(p) for p in paths}
 
 
+@pytest.mark.slow
 def test_every_page_has_an_up_to_date_catalogue(templates: dict[str, polib.POFile]) -> None:
     """`make translations` has been run since the last change of the English."""
     found = []
@@ -68,6 +69,7 @@ def test_the_chinese_in_english_sources_is_traditional(path: Path) -> None:
     assert not found, "\n".join(found)
 
 
+@pytest.mark.slow
 def test_no_catalogue_without_a_page(templates: dict[str, polib.POFile]) -> None:
     pages = {p.relative_to(CATALOGUES).with_suffix("").as_posix() for p in CATALOGUES.rglob("*.po")}
     assert pages - set(templates) == set()
