@@ -104,15 +104,20 @@ CASES = {
     "rope, odd width": (
         lambda: rope(X[..., :3], torch.arange(3)),
         ValueError,
-        r"even width, for pairs to turn, got \(2, 3, 3\)",
+        r"x must have an even last dimension, to turn pairs, got \(2, 3, 3\)",
     ),
     "rope, too few positions": (
         lambda: rope(X, torch.arange(2)),
         ValueError,
-        r"each of the 3 vectors of x, got positions of shape \(2,\)",
+        r"positions must have shape \(3,\), one for each vector of x, got \(2,\)",
     ),
-    "rope, a number": (lambda: rope(X, 3), TypeError, r"integers: torch.arange\(n\)"),
-    "rope, float positions": (lambda: rope(X, torch.ones(3)), TypeError, "tensor of integers"),
+    "rope, a number": (lambda: rope(X, 3), TypeError, "positions must be a torch tensor of int"),
+    "rope, float positions": (
+        lambda: rope(X, torch.ones(3)),
+        TypeError,
+        r"positions must be integers, got torch.float32; convert with positions.long\(\)",
+    ),
+    "rope, a list": (lambda: rope([[1.0]], torch.arange(1)), TypeError, "x must be a torch tensor"),
     "rope, base 0": (lambda: rope(X, torch.arange(3), 0), ValueError, "base must be above 0"),
     # --- dropout, eps, choices
     "dropout −0.1": (
@@ -301,6 +306,13 @@ CASES = {
         "must be even, got 6 / 2 = 3",
     ),
     "config no scale": (lambda: config(scale_embeddings="no"), TypeError, "scale_embeddings must"),
+    "config embedding norm": (lambda: config(embedding_norm=1), TypeError, "embedding_norm must"),
+    "config feed-forward": (
+        lambda: config(feed_forward_bias=None),
+        TypeError,
+        "feed_forward_bias must be True or False, got NoneType",
+    ),
+    "embedding scale": (lambda: TokenEmbedding(6, 4, scale=2), TypeError, "scale must be True or"),
     "config activation": (lambda: config(activation="tanh"), ValueError, "activation must be one"),
     "config pre_norm": (
         lambda: config(pre_norm="False"),

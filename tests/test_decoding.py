@@ -402,13 +402,14 @@ def decode_with(decoder, model, inputs, **options):
     max_len=st.integers(1, 7),
     n_encoder_layers=st.integers(0, 2),
     dtype=st.sampled_from([torch.float32, torch.float64]),
-    positions=st.sampled_from(["sinusoidal", "learned"]),
+    positions=st.sampled_from(["sinusoidal", "learned", "rotary"]),
+    n_kv_heads=st.integers(1, 2),
     pre_norm=st.booleans(),
 )
 def test_the_cache_changes_nothing(
-    decoder, seed, batch, max_len, n_encoder_layers, dtype, positions, pre_norm
+    decoder, seed, batch, max_len, n_encoder_layers, dtype, **changes
 ):
-    changes = {"positions": positions, "pre_norm": pre_norm, "max_len": 9, "eos_bias": 1.0}
+    changes |= {"max_len": 9, "eos_bias": 1.0}
     model = make_model(n_encoder_layers, seed=seed, dtype=dtype, **changes)
     inputs = inputs_of(model, batch, seed)
     plain = decode_with(decoder, model, inputs, max_len=max_len, use_cache=False)

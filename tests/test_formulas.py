@@ -342,3 +342,37 @@ def test_the_loss_that_trains_equals_the_formula(smoothing):
 def test_the_schedule_that_trains_equals_the_formula(step):
     rates = [f(step, 512, 4000) for f in (training.noam_learning_rate, formulas.learning_rate)]
     assert rates[0] == pytest.approx(rates[1], rel=1e-12)
+
+
+# --- §13 real weights ---------------------------------------------------------------------
+
+
+def test_rope_is_a_complex_product():
+    """Each pair is a complex number, turning it a product with e^(i · pos · ω)."""
+    X, positions = rng.standard_normal((4, 6)), np.array([0, 1, 7, 7])
+    turns = np.exp(1j * positions[:, None] * np.array([1, 50 ** (-1 / 3), 50 ** (-2 / 3)]))
+    Z = (X[:, 0::2] + 1j * X[:, 1::2]) * turns
+    turned = formulas.rope(X, positions, base=50.0)
+    assert turned[:, 0::2] == pytest.approx(Z.real) and turned[:, 1::2] == pytest.approx(Z.imag)
+    assert turned[0] == pytest.approx(X[0])
+    assert np.linalg.norm(turned, axis=1) == pytest.approx(np.linalg.norm(X, axis=1))
+
+
+@pytest.mark.parametrize("shift", [-3, 1, 100])
+def test_after_rope_only_the_distance_counts(shift):
+    Q, K = rng.standard_normal((3, 8)), rng.standard_normal((3, 8))
+    at_q, at_k = np.array([5, 9, 6]), np.array([4, 3, 8])
+    products = [
+        (formulas.rope(Q, at_q + s) * formulas.rope(K, at_k + s)).sum(axis=1) for s in (0, shift)
+    ]
+    assert products[0] == pytest.approx(products[1])
+    assert products[0] != pytest.approx((Q * K).sum(axis=1))
+
+
+def test_grouped_queries_are_heads_that_share_keys_and_values():
+    Q, K, V = (rng.standard_normal(shape) for shape in ((6, 3, 5), (2, 4, 5), (2, 4, 7)))
+    output = formulas.grouped_query_attention(Q, K, V)
+    assert output == pytest.approx(
+        formulas.attention(Q, K[[0, 0, 0, 1, 1, 1]], V[[0, 0, 0, 1, 1, 1]])
+    )
+    assert formulas.grouped_query_attention(K, K, V) == pytest.approx(formulas.attention(K, K, V))

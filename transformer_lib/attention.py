@@ -89,7 +89,7 @@ class KeyValueCache:
     """
 
     def __init__(self, k: Tensor | None = None, v: Tensor | None = None):
-        self.k = k  # (batch, heads, n so far, d_k)
+        self.k = k  # (batch, h_kv, n so far, d_k), turned where the attention turns
         self.v = v
 
     def __len__(self) -> int:
@@ -117,18 +117,19 @@ class MultiHeadAttention(nn.Module):
     Args:
         d_model: length of a vector.
         n_heads: number of heads; divides d_model.
-        n_kv_heads: number of key/value heads, each serving n_heads / n_kv_heads neighbouring
-            query heads (grouped-query attention); as many as n_heads if not given.
+        n_kv_heads: number of key/value heads, each for n_heads / n_kv_heads neighbouring query
+            heads (grouped-query attention); n_heads if not given. Above, h_kv.
         bias: whether the projections have biases (the paper's have none).
         dropout: on the weights, while training.
-        rope_base: turn queries and keys of self-attention by their positions, with this base.
+        rope_base: turn queries and keys of self-attention by their positions (see ``rope``), with
+            this base; None: positions are not looked at.
 
     Raises:
-        TypeError, ValueError: sizes that are no positive ints or do not divide, a bias that is
-            no bool, dropout not in [0, 1), an odd d_k to be turned.
+        TypeError, ValueError: sizes that are no positive ints or do not divide, an odd d_k to be
+            turned, a bias that is no bool, dropout not in [0, 1).
 
-    Source: Vaswani et al. (2017), §3.2.2; Ainslie et al. (2023) for groups; Su et al. (2021) for
-    turning.
+    Source: Vaswani et al. (2017), §3.2.2; Ainslie et al. (2023), §2.2, for groups; Su et al.
+    (2021), §3.2, for turning.
     """
 
     def __init__(
@@ -179,10 +180,10 @@ class MultiHeadAttention(nn.Module):
             TypeError, ValueError: tensors that do not fit the weights or each other.
         """
         self._check(x, context, cache)
-        q, k, v = self._project(x, context, cache)  # (batch, h or h_kv, n, d_k)
-        k, v = (repeat_heads(t, self.n_heads // self.n_kv_heads) for t in (k, v))
+        q, k, v = self._project(x, context, cache)  # (batch, h, n, d_k), k and v of h_kv heads
         dropout = self.dropout if self.training else 0.0
         if return_weights:
+            k, v = (repeat_heads(t, self.n_heads) for t in (k, v))
             _, weights = scaled_dot_product_attention(q, k, v, mask)
             return self.W_O(merge_heads(F.dropout(weights, dropout) @ v)), weights
         if mask is not None:
@@ -191,7 +192,8 @@ class MultiHeadAttention(nn.Module):
         if flash_pays(q, k) and not dropout:
             output = flash_attention(q, k, v, mask=mask)
         else:
-            output = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout)
+            options = {"dropout_p": dropout, "enable_gqa": self.n_kv_heads < self.n_heads}
+            output = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, **options)
         return self.W_O(merge_heads(output))
 
     def _project(
@@ -199,9 +201,10 @@ class MultiHeadAttention(nn.Module):
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Queries of x; keys and values of x or the context, the cached ones before them."""
         if context is None:
-            heads = split_heads(self.W_QKV(x), self.n_heads + 2 * self.n_kv_heads)
-            q, k, v = heads.split([self.n_heads, self.n_kv_heads, self.n_kv_heads], dim=1)
-            q, k = self._turn(q, k, start=0 if cache is None else len(cache))
+            heads = self.n_heads, self.n_kv_heads, self.n_kv_heads
+            q, k, v = split_heads(self.W_QKV(x), sum(heads)).split(heads, dim=1)
+            if self.rope_base is not None:
+                q, k = self._turn(q, k, start=0 if cache is None else len(cache))
             return q, *(cache.append(k, v) if cache is not None else (k, v))
         d_model = x.size(-1)
         weight, bias = self.W_QKV.weight, self.W_QKV.bias
@@ -215,8 +218,6 @@ class MultiHeadAttention(nn.Module):
 
     def _turn(self, q: Tensor, k: Tensor, start: int) -> tuple[Tensor, Tensor]:
         """Queries and keys of positions start, start + 1, … turned; never the values."""
-        if self.rope_base is None:
-            return q, k
         positions = torch.arange(start, start + q.size(-2))
         return rope(q, positions, self.rope_base), rope(k, positions, self.rope_base)
 
@@ -243,7 +244,8 @@ def merge_heads(x: Float[Tensor, "batch n_heads n d_k"]) -> Float[Tensor, "batch
 
 
 def repeat_heads(
-    x: Float[Tensor, "batch n_kv_heads n d_k"], times: int
-) -> Float[Tensor, "batch n_heads n d_k"]:
-    """(batch, n_kv_heads, n, d_k) -> (batch, n_kv_heads · times, n, d_k): 0 0 0 1 1 1 2 2 2 …"""
+    x: Float[Tensor, "batch n_kv_heads n d"], n_heads: int
+) -> Float[Tensor, "batch {n_heads} n d"]:
+    """(batch, n_kv_heads, n, d) -> (batch, n_heads, n, d): head by head, 0 0 0 1 1 1 …"""
+    times = n_heads // x.size(1)
     return x if times == 1 else x.repeat_interleave(times, dim=1)

@@ -123,16 +123,17 @@ def check_alike(name: str, tensor: Tensor, of: str, like: Tensor) -> None:
         )
 
 
+def check_integers(name: str, tensor: Tensor) -> None:
+    """A tensor of whole numbers."""
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"{name} must be a torch tensor of integers, got {type(tensor).__name__}")
+    if tensor.dtype not in (torch.int64, torch.int32):
+        raise TypeError(f"{name} must be integers, got {tensor.dtype}; convert with {name}.long()")
+
+
 def check_ids(name: str, token_ids: Tensor) -> None:
     """Integer ids (batch, n), at least one token long."""
-    if not isinstance(token_ids, Tensor):
-        raise TypeError(
-            f"{name} must be a torch tensor of integers, got {type(token_ids).__name__}"
-        )
-    if token_ids.dtype not in (torch.int64, torch.int32):
-        raise TypeError(
-            f"{name} must be integers, got {token_ids.dtype}; convert with {name}.long()"
-        )
+    check_integers(name, token_ids)
     if token_ids.ndim != 2:
         raise ValueError(f"{name} must have shape (batch, n), got {tuple(token_ids.shape)}")
     if token_ids.size(1) == 0:

@@ -79,9 +79,11 @@ def scaled_embedding(
     return np.sqrt(W_E.shape[1]) * embedding(ids, W_E)
 
 
-def angular_frequency(i: int | Int[Array, "..."], d_model: int) -> float | Float[Array, "..."]:
+def angular_frequency(
+    i: int | Int[Array, "..."], d_model: int, base: float = 10_000.0
+) -> float | Float[Array, "..."]:
     """ω_i = 1 / 10000^(2i / d_model), of the i-th sine and cosine (eq-frequency)."""
-    return 1 / 10000 ** (2 * i / d_model)
+    return 1 / base ** (2 * i / d_model)
 
 
 def positional_encoding(n: int, d_model: int) -> Float[Array, "{n} {d_model}"]:
@@ -435,19 +437,17 @@ def learning_rate(step: int, d_model: int, warmup: int) -> float:
 def rope(
     X: Float[Array, "n d"], positions: Int[Array, "n"], base: float = 10_000.0
 ) -> Float[Array, "n d"]:
-    """Pair (x_2i, x_2i+1) turned by pos · base^(−2i/d) (eq-rope; Su et al. 2021, eq. 34)."""
+    """Each pair (x_2i, x_2i+1) turned by the angle pos ω_i (eq-rope; Su et al. 2021, eq. 34)."""
     d = X.shape[1]
-    angles = np.outer(positions, float(base) ** (-np.arange(0, d, 2) / d))
+    angle = np.outer(positions, angular_frequency(np.arange(d // 2), d, base))
+    cos, sin = np.cos(angle), np.sin(angle)
     even, odd = X[:, 0::2], X[:, 1::2]
-    turned = np.empty_like(X)
-    turned[:, 0::2] = even * np.cos(angles) - odd * np.sin(angles)
-    turned[:, 1::2] = even * np.sin(angles) + odd * np.cos(angles)
-    return turned
+    return np.stack([even * cos - odd * sin, even * sin + odd * cos], axis=-1).reshape(X.shape)
 
 
 def grouped_query_attention(
     Q: Float[Array, "h n_q d_k"], K: Float[Array, "h_kv n_k d_k"], V: Float[Array, "h_kv n_k d_v"]
 ) -> Float[Array, "h n_q d_v"]:
-    """Query head i reads key/value head ⌊i · h_kv / h⌋ (eq-grouped; Ainslie et al. 2023)."""
+    """Query head i reads key/value head ⌊i · h_kv / h⌋ (eq-grouped; Ainslie et al. 2023, §2.2)."""
     group = len(Q) // len(K)  # query heads that share a key/value head
-    return np.stack([attention(Q[i], K[i // group], V[i // group]) for i in range(len(Q))])
+    return np.array([attention(Q[i], K[i // group], V[i // group]) for i in range(len(Q))])

@@ -20,6 +20,7 @@ from transformer_lib.checks import (
     check_id,
     check_ids,
     check_int,
+    check_integers,
     check_positive,
     check_probability,
     check_size,
@@ -165,7 +166,7 @@ def rope(
     """
     _check_turnable(x, positions, base)
     places = positions.to("cpu", torch.float64)[:, None]  # not every device has float64
-    angles = places * _frequencies(x.size(-1), base)  # (n, 1) * (d/2,)
+    angles = places * _frequencies(x.size(-1), base).cpu()  # (n, 1) * (d/2,)
     cos, sin = angles.cos().to(x), angles.sin().to(x)
     even, odd = x[..., 0::2], x[..., 1::2]
     return torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1).flatten(-2)
@@ -174,13 +175,12 @@ def rope(
 def _check_turnable(x: Tensor, positions: Tensor, base: Real) -> None:
     check_float_tensor("x", x)
     if x.size(-1) % 2:
-        raise ValueError(f"x must be of even width, for pairs to turn, got {tuple(x.shape)}")
-    if not isinstance(positions, Tensor) or positions.is_floating_point():
-        raise TypeError("positions must be a torch tensor of integers: torch.arange(n)")
+        raise ValueError(f"x must have an even last dimension, to turn pairs, got {tuple(x.shape)}")
+    check_integers("positions", positions)
     if positions.shape != x.shape[-2:-1]:
         raise ValueError(
-            f"there must be one position for each of the {x.size(-2)} vectors of x, "
-            f"got positions of shape {tuple(positions.shape)}"
+            f"positions must have shape ({x.size(-2)},), one for each vector of x, "
+            f"got {tuple(positions.shape)}"
         )
     check_positive("base", base)
 

@@ -79,6 +79,13 @@ class TransformerConfig:
             they share the vocabulary.
         pad_id: the id that stands for padding.
 
+    Later models, beside their sizes:
+
+    - BERT: n_decoder_layers=0, bias, activation="gelu", positions="learned", embedding_norm,
+      eps=1e-12, and no scale_embeddings;
+    - Llama and SmolLM2: n_encoder_layers=0, pre_norm, norm="rms", activation="swiglu",
+      positions="rotary", and neither scale_embeddings nor feed_forward_bias.
+
     Raises:
         TypeError, ValueError: with what was expected and what came.
 
