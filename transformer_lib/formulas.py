@@ -431,6 +431,15 @@ def learning_rate(step: int, d_model: int, warmup: int) -> float:
     return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
 
 
+# --- §11 a translator ---------------------------------------------------------------------
+
+
+def cosine_learning_rate(step: int, peak: float, warmup: int, steps: int) -> float:
+    """peak · min(t / w, ½ (1 + cos(π max(t − w, 0) / (T − w)))) (eq-cosine-schedule)."""
+    way = max(step - warmup, 0) / (steps - warmup)
+    return peak * min(step / warmup, 0.5 * (1 + np.cos(np.pi * way)))
+
+
 # --- §13 real weights ---------------------------------------------------------------------
 
 

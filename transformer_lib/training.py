@@ -8,8 +8,6 @@ it computed a gradient and called again, makes the very numbers of one that was 
 import dataclasses
 import json
 import math
-import os
-import zlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -20,16 +18,16 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
 from torch import Tensor
 from tqdm import tqdm
 
+from transformer_lib.checkpoints import check_same, copy_tensors, read_checkpoint, write_checkpoint
 from transformer_lib.checks import (
     check_float_tensor,
     check_ids,
     check_int,
     check_number,
+    check_positive,
     check_probability,
     check_size,
 )
@@ -37,6 +35,8 @@ from transformer_lib.model import Transformer
 
 # (source_ids, target_ids) for an encoder–decoder model, target_ids for a decoder-only one.
 Batch = Tensor | tuple[Tensor, ...]
+
+RUN = "transformer_lib checkpoint 1"  # the kind of file that a run is saved in
 
 # --- loss ---------------------------------------------------------------------------------
 
@@ -181,6 +181,36 @@ def noam_learning_rate(step: int, d_model: int, warmup: int) -> float:
     return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
 
 
+def cosine_learning_rate(step: int, *, peak: Real, warmup: int, steps: int) -> float:
+    """Up in a straight line for ``warmup`` steps, then down half a wave of the cosine, to 0.
+
+    peak · step / warmup, then peak · (1 + cos(π (step − warmup) / (steps − warmup))) / 2.
+
+    Args:
+        step: the number of the step, from 1.
+        peak: the highest rate, at step = warmup.
+        warmup: number of steps until the peak.
+        steps: number of the last step, whose rate is 0; so are those of any steps after it.
+
+    Raises:
+        TypeError, ValueError: an argument that is not positive, or a warmup that is not over
+            before the last step.
+
+    Source: Loshchilov and Hutter (2017), eq. 5, without restarts; the warmup is that of
+    :func:`noam_learning_rate`.
+    """
+    check_size("step", step)
+    check_positive("peak", peak)
+    check_size("warmup", warmup)
+    check_size("steps", steps)
+    if warmup >= steps:
+        raise ValueError(f"warmup ({warmup}) must be less than steps ({steps})")
+    if step <= warmup:
+        return float(peak) * step / warmup
+    way = min((step - warmup) / (steps - warmup), 1.0)
+    return float(peak) * (1 + math.cos(math.pi * way)) / 2
+
+
 # --- the loop -----------------------------------------------------------------------------
 
 
@@ -308,7 +338,7 @@ class Trainer:
             OSError: the file cannot be written.
         """
         tensors = self._state() | {"losses": torch.tensor(self.losses, dtype=torch.float64)}
-        _write_checkpoint(Path(path), tensors, self._settings())
+        write_checkpoint(path, RUN, tensors, self._settings())
 
     def load(self, path: str | Path) -> None:
         """Go on where the run that was saved there stood; nothing changes if the file is refused.
@@ -320,13 +350,10 @@ class Trainer:
             OSError: the file cannot be read.
             ValueError: it is damaged, no checkpoint, or of another model or other settings.
         """
-        saved, settings = _read_checkpoint(Path(path))
+        saved, settings = read_checkpoint(path, RUN)
         losses, state = saved.pop("losses"), self._state()
-        _check_same(path, settings, self._settings())
-        _check_same(path, _describe_all(saved), _describe_all(state))
-        with torch.no_grad():
-            for name, tensor in state.items():
-                tensor.copy_(saved[name])
+        check_same(path, settings, self._settings())
+        copy_tensors(path, saved, state)
         self.losses = losses.tolist()
 
     def _state(self) -> dict[str, Tensor]:
@@ -364,73 +391,3 @@ def _check_size_of_step(name: str, value: Real) -> None:
     check_number(name, value)
     if not 0 <= value < math.inf:
         raise ValueError(f"{name} must be 0 or more, and finite, got {value}")
-
-
-# --- checkpoints --------------------------------------------------------------------------
-
-# safetensors holds numbers and text, nothing that could run when it is read.
-FORMAT = "transformer_lib checkpoint 1"
-
-
-def _write_checkpoint(path: Path, tensors: dict[str, Tensor], settings: dict) -> None:
-    """Write beside the path, then rename: a rename is never half done."""
-    text = json.dumps(settings)
-    checksum = str(_checksum(tensors, text))
-    metadata = {"format": FORMAT, "settings": text, "checksum": checksum}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f".{path.name}.unfinished")
-    try:
-        with unfinished.open("wb") as file:
-            file.write(save({name: t.contiguous() for name, t in tensors.items()}, metadata))
-            file.flush()
-            os.fsync(file.fileno())  # the contents reach the disk before the name does
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
-
-
-def _read_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict]:
-    try:
-        with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            # Copies: the file itself is closed, and may be replaced.
-            tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
-    except SafetensorError as error:
-        raise ValueError(f"{path} is damaged or no safetensors file: {error}") from None
-    if metadata.get("format") != FORMAT or "losses" not in tensors:
-        raise ValueError(f"{path} is a safetensors file, but no {FORMAT!r}")
-    text = metadata.get("settings", "")
-    if metadata.get("checksum") != str(_checksum(tensors, text)):
-        raise ValueError(f"{path} is damaged: its checksum does not fit its contents")
-    return tensors, json.loads(text)
-
-
-def _checksum(tensors: dict[str, Tensor], text: str) -> int:
-    """CRC-32 of the text and of every tensor's name, kind and bytes."""
-    checksum = zlib.crc32(text.encode())
-    for name in sorted(tensors):
-        tensor = tensors[name].cpu()
-        checksum = zlib.crc32(f"{name} {_describe(tensor)}".encode(), checksum)
-        checksum = zlib.crc32(tensor.flatten().view(torch.uint8).numpy(), checksum)
-    return checksum
-
-
-def _describe(tensor: Tensor) -> str:
-    """Such as "float32 (4, 8)"."""
-    return f"{str(tensor.dtype).removeprefix('torch.')} {tuple(tensor.shape)}"
-
-
-def _describe_all(tensors: dict[str, Tensor]) -> dict[str, str]:
-    return {name: _describe(tensor) for name, tensor in tensors.items()}
-
-
-def _check_same(path: str | Path, there: dict[str, object], here: dict[str, object]) -> None:
-    """Name the first few differences between what the file holds and what the run has."""
-    differences = [
-        f"{name} is {there.get(name, 'missing')} there, {here.get(name, 'missing')} here"
-        for name in sorted(there.keys() | here.keys())
-        if there.get(name, "missing") != here.get(name, "missing")
-    ]
-    if differences:
-        more = f"; and {len(differences) - 3} more" if len(differences) > 3 else ""
-        raise ValueError(f"{path} is of a different run: {'; '.join(differences[:3])}{more}")
