@@ -344,6 +344,13 @@ def test_the_schedule_that_trains_equals_the_formula(step):
     assert rates[0] == pytest.approx(rates[1], rel=1e-12)
 
 
+@pytest.mark.parametrize("step", [1, 99, 100, 101, 450, 800])
+def test_the_cosine_schedule_that_trains_equals_the_formula(step):
+    functions = (training.cosine_learning_rate, formulas.cosine_learning_rate)
+    rates = [f(step, peak=8e-3, warmup=100, steps=800) for f in functions]
+    assert rates[0] == pytest.approx(rates[1], rel=1e-12, abs=1e-18)
+
+
 # --- §13 real weights ---------------------------------------------------------------------
 
 

@@ -82,7 +82,8 @@ def test_dependency_says_why(requirement: Requirement) -> None:
 
 def layer(module: str) -> int:
     part = module.removeprefix("transformer_lib").strip(".").partition(".")[0]
-    return {"formulas": 1, "plots": 3, "listing": 3, "exercises": 3}.get(part, 2)
+    people = dict.fromkeys(("plots", "listing", "exercises", "commands", "__main__"), 3)
+    return ({"formulas": 1} | people).get(part, 2)
 
 
 def imported(path: Path) -> Iterator[str]:

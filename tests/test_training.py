@@ -21,6 +21,7 @@ from torch import nn
 from transformer_lib import Transformer, TransformerConfig
 from transformer_lib.training import (
     Trainer,
+    cosine_learning_rate,
     label_smoothing_loss,
     next_token_loss,
     noam_learning_rate,
@@ -126,6 +127,15 @@ def test_learning_rate_of_the_paper():
     assert rate(16_000) == pytest.approx(rate(4000) / 2)
     assert rate(100_000) == pytest.approx(1.3975e-4, rel=1e-4)
     assert noam_learning_rate(4000, 2048, 4000) == pytest.approx(rate(4000) / 2)
+
+
+def test_cosine_learning_rate():
+    rate = partial(cosine_learning_rate, peak=0.5, warmup=10, steps=110)
+    assert [rate(1), rate(5), rate(10)] == pytest.approx([0.05, 0.25, 0.5])
+    assert rate(60) == pytest.approx(0.25)  # half the way down
+    assert rate(35) - 0.25 == pytest.approx(0.25 - rate(85))  # the wave is symmetric
+    assert [rate(110), rate(1000)] == [0, 0]
+    assert max(map(rate, range(1, 120))) == 0.5
 
 
 # --- models and batches -------------------------------------------------------------------
@@ -498,6 +508,10 @@ LOGITS, TARGETS = torch.zeros(2, 3, 5), torch.ones(2, 3, dtype=torch.long)
 PAIR = (TARGETS, TARGETS)
 
 
+def cosine(step=1, peak=0.1, warmup=3, steps=9):
+    return cosine_learning_rate(step, peak=peak, warmup=warmup, steps=steps)
+
+
 def loss(logits=LOGITS, targets=TARGETS, smoothing=0.1):
     return label_smoothing_loss(logits, targets, smoothing, PAD)
 
@@ -533,6 +547,10 @@ def trainer_at_rate(rate):
         ),
         (lambda: noam_learning_rate(0, 8, 4), ValueError, "step must be 1 or more, got 0"),
         (lambda: noam_learning_rate(1, 8, 0), ValueError, "warmup must be 1 or more, got 0"),
+        (lambda: cosine(step=0), ValueError, "step must be 1 or more, got 0"),
+        (lambda: cosine(peak=0.0), ValueError, r"peak must be above 0, got 0\.0"),
+        (lambda: cosine(warmup=9), ValueError, r"warmup \(9\) must be less than steps \(9\)"),
+        (lambda: cosine(steps=9.0), TypeError, "steps must be an int, got float"),
         (lambda: noam_learning_rate(1.0, 8, 4), TypeError, "step must be an int, got float"),
         (lambda: noam_learning_rate(1, -8, 4), ValueError, "d_model must be 1 or more, got -8"),
         (lambda: make_trainer(seed=-1), ValueError, "seed must be 0 or more, got -1"),

@@ -142,7 +142,9 @@ def load_model(path: str | Path) -> tuple[Transformer, dict]:
     """
     tensors, settings = read_checkpoint(path, MODEL)
     try:
-        model, about = Transformer(TransformerConfig(**settings["config"])), settings["about"]
+        with torch.random.fork_rng(devices=[]):  # its first weights are random, and overwritten
+            model = Transformer(TransformerConfig(**settings["config"]))
+        about = settings["about"]
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{path} holds no model that this version can build: {error}") from None
     copy_tensors(path, tensors, _weights(model))

@@ -94,7 +94,7 @@ class Translator:
         steps: int,
         *,
         batch_size: int = 64,
-        peak: Real = 5e-3,
+        peak: Real = 8e-3,
         warmup: int = 100,
         smoothing: Real = 0.1,
         seed: int = 0,
