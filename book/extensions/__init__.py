@@ -5,6 +5,7 @@ from sphinx.application import Sphinx
 MODULES = (
     "accessible",
     "bilingual",
+    "chapter_numbers",
     "chinese_search",
     "exercise_list",
     "exercises",

@@ -17,6 +17,7 @@ from sphinx.locale import get_translation
 from sphinx.transforms import i18n
 from sphinx.transforms.i18n import publish_msgstr
 from sphinx.util.i18n import CatalogRepository
+from sphinx_external_toc.events import InsertToctrees
 
 THEME_WORDS = Path(__file__).parents[1] / "locale" / "theme"
 SCRIPTS = ("_static/copybutton.js", "_static/togglebutton.js")
@@ -98,6 +99,9 @@ def publish_as_text(app: Sphinx, source: str, *context: Any) -> nodes.Element:
 def setup(app: Sphinx) -> dict[str, bool]:
     load_theme_words(app)
     i18n.publish_msgstr = publish_as_text
+    # The parts' captions in _toc.yml are messages of the root page if they are in it in time:
+    # before Sphinx keeps the original messages (10) and translates (20).
+    InsertToctrees.default_priority = 5
     app.connect("config-inited", translate_settings)
     app.connect("html-page-context", add_language_links)
     app.connect("build-finished", translate_literals)

@@ -1,10 +1,25 @@
 """The site as files: both languages have the same pages and places, and links lead somewhere."""
 
+import re
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-from tests.site.tree import ALL, LANGUAGES, PAGES, REDIRECTS, Address, addresses, broken_links, ids
+from tests.site.tree import (
+    ALL,
+    CHAPTERS,
+    LANGUAGES,
+    PAGES,
+    REDIRECTS,
+    Address,
+    addresses,
+    broken_links,
+    ids,
+    read,
+)
+
+EQUATION = re.compile("#equation-")
 
 each = pytest.mark.parametrize("address", PAGES, ids=str)
 
@@ -44,6 +59,41 @@ def test_places_have_the_same_ids(address: Address) -> None:
         ids(page.soup.find("article") or page.soup) for page in (address, address.other)
     )
     assert ours == theirs
+
+
+@cache
+def equation_numbers(page: Path) -> dict[str, str]:
+    """The number that stands beside each equation, by the equation's id."""
+    labels = read(page).find_all("span", class_="eqno")
+    return {label.parent["id"]: next(label.strings) for label in labels}
+
+
+@pytest.mark.parametrize("address", CHAPTERS, ids=str)
+def test_equations_and_exercises_are_numbered_by_chapter(address: Address) -> None:
+    chapter = int(address.path.name.partition("_")[0])
+    equations = list(equation_numbers(address.path).values())
+    assert equations == [f"({chapter}.{i + 1})" for i in range(len(equations))]
+    captions = address.soup.find_all("span", class_="caption-number")
+    exercises = [caption.get_text().split()[-1] for caption in captions]
+    assert exercises == [f"{chapter}.{i + 1}" for i in range(len(exercises))]
+    assert equations and exercises
+
+
+@each
+def test_a_reference_gives_the_number_of_its_equation(address: Address) -> None:
+    for link in address.soup.find_all("a", class_="reference", href=EQUATION):
+        page, _, place = link["href"].partition("#")
+        target = (address.path.parent / page).resolve() if page else address.path
+        assert link.get_text() == equation_numbers(target)[place]
+
+
+@each
+def test_tab_says_each_thing_once(address: Address) -> None:
+    """The page's title in plain text, and the book's where that is another."""
+    title = address.soup.title.get_text()
+    parts = title.split(" — ")
+    assert len(set(parts)) == len(parts)
+    assert not set("\\$") & set(title)
 
 
 BROKEN = {
