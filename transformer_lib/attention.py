@@ -39,8 +39,8 @@ def scaled_dot_product_attention(
         q: queries, (..., n_q, d_k).
         k: keys, (..., n_k, d_k).
         v: values, (..., n_k, d_v).
-        mask: Boolean, broadcastable to (..., n_q, n_k), ``True`` = may attend. A query
-            that may attend to nothing gets output 0 and gradient 0.
+        mask: Boolean, (n_q, n_k) or all of (..., n_q, n_k), each full or 1, ``True`` = may
+            attend. A query that may attend to nothing gets output 0 and gradient 0.
 
     In float16 the scaled scores must stay below 65,504; ``flash_attention``, which sums in
     float32, has no such limit.
@@ -169,7 +169,8 @@ class MultiHeadAttention(nn.Module):
         Args:
             x: (batch, n_q, d_model).
             context: (batch, n_k, d_model), or None for self-attention.
-            mask: Boolean, broadcastable to (batch, heads, n_q, n_k), True = may attend.
+            mask: Boolean, (n_q, n_k) or all of (batch, heads, n_q, n_k), each full or 1, True =
+                may attend.
             cache: keys and values so far; x is then what comes after them.
             return_weights: whether to return the weights, before dropout, as well (slower).
 

@@ -1,7 +1,8 @@
 """Attention masks. One convention everywhere: Boolean, ``True`` = may attend.
 
-A mask broadcasts to ``(batch, heads, n_q, n_k)``. Where n_q ≠ n_k, the queries are
-the *last* n_q positions (aligned bottom-right), as in decoding with a cache.
+A mask is ``(n_q, n_k)`` or has all of ``(batch, heads, n_q, n_k)``, each full or 1: of three
+dimensions nobody could say whether the first is the batch or the heads. Where n_q ≠ n_k, the
+queries are the *last* n_q positions (aligned bottom-right), as in decoding with a cache.
 """
 
 import torch
