@@ -16,6 +16,8 @@ from transformer_lib import (
     padding_mask,
     scaled_dot_product_attention,
 )
+from transformer_lib.calibration import once
+from transformer_lib.flash import Way, flash_pays
 from transformer_lib.memory import PeakMemory, Watch
 
 
@@ -67,13 +69,12 @@ def assert_same(arguments, tolerance=1e-12, blocks=(16, 8), **options):
         torch.testing.assert_close(a, b, rtol=tolerance, atol=tolerance)
 
 
-@pytest.fixture(params=["oneDNN", "bmm"])
+@pytest.fixture(params=["onednn", "bmm"])
 def either_product(request, monkeypatch):
     """float32 is tested with both matrix products."""
-    if request.param == "bmm":
-        monkeypatch.setattr(flash, "_HAS_ONEDNN", False)
-    elif not flash._HAS_ONEDNN:
+    if request.param == "onednn" and not flash._HAS_ONEDNN:
         pytest.skip("this PyTorch has no oneDNN")
+    monkeypatch.setenv("TRANSFORMER_LIB_FLASH", request.param)
 
 
 # --- the same numbers -----------------------------------------------------------------------
@@ -202,7 +203,7 @@ def test_scores_beyond_the_range_of_exp():
 
 @pytest.mark.parametrize(("n", "blocks"), [(64, (16, 8)), (519, (None, None))], ids=str)
 def test_rounding_of_very_high_scores_lifts_no_weight_above_1(n, blocks, either_product):
-    """Backward makes the scores again, in tiles of other sizes: here rounded otherwise by 2^40."""
+    """Backward makes the scores again, the other way round: here rounded otherwise by 2^40."""
     q, k, v = qkv(1, n_q=n, n_k=n, d_k=16, dtype=torch.float32)
     options = dict(zip(("block_q", "block_k"), blocks, strict=True))
     results = with_gradients(lambda *a: flash_attention(*a, **options), (1e15 * q, k, v))
@@ -294,9 +295,8 @@ def test_a_blind_query_gets_zero_and_gives_zero_gradient(blocks, dtype):
     assert all(t.grad.isfinite().all() for t in arguments)
 
 
-def test_a_wholly_blind_block_of_forward_is_part_of_one_of_backward():
-    mask = torch.arange(520)[:, None] >= 256  # forward takes 256 queries at once, backward 260
-    assert_same(qkv(1, n_q=520, n_k=3), blocks=(None, None), mask=mask)
+def test_a_block_may_be_wholly_blind():
+    assert_same(qkv(1, n_q=40), blocks=(16, 8), mask=torch.arange(40)[:, None] >= 16)
 
 
 def test_queries_before_all_keys_are_blind():
@@ -366,6 +366,7 @@ def test_onednn_gets_dense_matrices_only(monkeypatch):
         return linear(a, b, *rest)
 
     monkeypatch.setattr(flash, "_LINEAR", watching)
+    monkeypatch.setenv("TRANSFORMER_LIB_FLASH", "onednn")
     q, k, v = (
         t.unflatten(-1, (2, 3)).transpose(1, 2)  # as multi-head attention cuts them
         for t in torch.randn(1, 300, 18, requires_grad=True).chunk(3, -1)
@@ -412,14 +413,14 @@ def test_without_gradients_nothing_but_the_output_grows(weights):
 
 def tiles_computed(monkeypatch, **options):
     """(rows, cols) of every block of scores that forward makes."""
-    seen, product = [], flash._product
+    seen, product = [], flash._bmm
 
     def counting(a, b, bias=None):
         result = product(a, b, bias)
         seen.append((*result.shape[1:],))
         return result
 
-    monkeypatch.setattr(flash, "_product", counting)
+    monkeypatch.setitem(flash._PRODUCTS, "bmm", counting)
     flash_attention(*qkv(1, n_q=64, n_k=64), **{"block_q": 16, "block_k": 16} | options)
     return seen[::2]  # between them the products with the values
 
@@ -456,6 +457,82 @@ def test_accumulation_is_not_lowered_by_autocast():
     assert all(torch.equal(a, b) for a, b in zip(output, expected, strict=True))
 
 
+# --- the choice of what is fastest on this machine --------------------------------------------
+
+
+@pytest.fixture
+def measured(monkeypatch):
+    """Where the choice was asked for; nothing was measured in this process yet."""
+    fastest, asked = once(flash.fastest_way.__wrapped__), []
+    monkeypatch.setattr(flash, "fastest_way", lambda: asked.append(0) or fastest())
+    monkeypatch.delenv("TRANSFORMER_LIB_FLASH", raising=False)
+    monkeypatch.setattr(flash, "_HAS_ONEDNN", flash._LINEAR is not None)
+    return asked
+
+
+LONG = qkv(1, n_q=1024, n_k=2048, d_k=8, d_v=8, dtype=torch.float32)
+
+
+def test_a_short_input_is_not_measured(measured):
+    flash_attention(*qkv(8, n_q=500, n_k=500, dtype=torch.float32))
+    flash_attention(*(t.double() for t in LONG))
+    flash_attention(*LONG, window=9)
+    assert not measured
+
+
+@pytest.mark.skipif(not flash._HAS_ONEDNN, reason="then there is no choice")
+def test_the_choice_changes_no_bit_of_a_later_result(measured):
+    short = qkv(2, dtype=torch.float32)
+    first = flash_attention(*short), flash_attention(*LONG)
+    with torch.inference_mode(), PeakMemory():
+        second = flash_attention(*LONG)
+    assert len(measured) == 2
+    assert torch.equal(first[1], second) and torch.equal(first[0], flash_attention(*short))
+
+
+def test_a_measurement_is_not_counted_and_leaves_randomness_alone(measured):
+    torch.manual_seed(0)
+    expected = torch.rand(1)
+    torch.manual_seed(0)
+    with torch.no_grad(), PeakMemory() as memory, torch.autocast("cpu", dtype=torch.bfloat16):
+        flash.fastest_way()
+    assert memory.peak == 0
+    assert torch.rand(1) == expected
+
+
+def test_the_choice_can_be_given(measured, monkeypatch):
+    for product in flash._PRODUCTS:
+        monkeypatch.setenv("TRANSFORMER_LIB_FLASH", product)
+        torch.testing.assert_close(flash_attention(*LONG), plain(*LONG), rtol=1e-4, atol=1e-5)
+    monkeypatch.setenv("TRANSFORMER_LIB_FLASH", "blas")
+    with pytest.raises(ValueError, match="TRANSFORMER_LIB_FLASH must be onednn or bmm, got 'blas'"):
+        flash_attention(*LONG)
+    assert not measured
+
+
+@pytest.mark.parametrize("way", [Way("onednn", 8, 16), Way("bmm", 8, 16)], ids=str)
+def test_every_way_gives_the_same(way, measured, monkeypatch):
+    monkeypatch.setattr(flash, "fastest_way", lambda: way)
+    monkeypatch.setattr(flash, "_MANY", 1)
+    assert_same(qkv(2, 4, dtype=torch.float32), 2e-5, blocks=(None, None), causal=True)
+
+
+def test_it_pays_where_it_was_faster(monkeypatch):
+    asked = []
+    monkeypatch.setattr(flash, "time_over_fused", lambda *key: asked.append(key) or 1.2)
+    q, k, v = qkv(1, 2, n_q=2048, n_k=2048, d_k=32, d_v=33, dtype=torch.float32)
+    assert not flash_pays(q, k, v)
+    assert not flash_pays(q, k, v.requires_grad_(), torch.ones(1, 2048, dtype=torch.bool))
+    assert flash_pays(q, k, v, causal_mask(2048))  # computes three tiles of four
+    keys = [(32, 33, kind, gradients) for kind, gradients in (("", 0), ("keys", 1), ("all", 1))]
+    assert asked == [(*key, torch.get_num_threads()) for key in keys]
+
+
+@pytest.mark.parametrize("masked", ["", "keys", "all"])
+def test_both_are_timed(masked):
+    assert 0.01 < flash.time_over_fused.__wrapped__(32, 40, masked, masked == "all", 1) < 100
+
+
 # --- MultiHeadAttention ---------------------------------------------------------------------
 
 
@@ -470,7 +547,7 @@ def calls(monkeypatch):
         return flash_attention(*arguments, **options)
 
     monkeypatch.setattr(attention, "flash_attention", counting)
-    monkeypatch.setattr(flash, "_HAS_ONEDNN", flash._LINEAR is not None)
+    monkeypatch.setattr(flash, "time_over_fused", lambda *_: 0.9)
     monkeypatch.setattr(flash, "_LONG", 1)
     monkeypatch.setattr(flash, "_WIDE", 4)
     return counted
@@ -484,7 +561,6 @@ MASKS = {
 }
 
 
-@pytest.mark.skipif(not flash._HAS_ONEDNN, reason="then it never pays")
 @pytest.mark.parametrize("mask", MASKS)
 def test_multi_head_attention_gives_the_same_with_it(mask, calls, monkeypatch):
     layer, x = MultiHeadAttention(8, 2), torch.randn(2, 4, 8, requires_grad=True)

@@ -190,7 +190,7 @@ class MultiHeadAttention(nn.Module):
         if mask is not None:
             check_mask(mask, (*q.shape[:-1], k.size(-2)), q.device)
             mask = torch.atleast_2d(mask)  # PyTorch's kernels take no mask of fewer dimensions
-        if flash_pays(q, k) and not dropout:
+        if not dropout and flash_pays(q, k, v, mask):
             output = flash_attention(q, k, v, mask=mask)
         else:
             options = {"dropout_p": dropout, "enable_gqa": self.n_kv_heads < self.n_heads}

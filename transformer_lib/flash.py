@@ -21,30 +21,55 @@ Dao (2023), §3.1.
 """
 
 import math
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import product as pairs
+from statistics import median
+from typing import NamedTuple
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from transformer_lib.calibration import once, take_turns
 from transformer_lib.checks import check_attention, check_flag, check_number, check_size
 from transformer_lib.memory import blocks
 
 # oneDNN's matrix product for float32, which PyTorch's own compiler calls, uses the widest vector
-# instructions of any processor; MKL's, behind torch.bmm, only those of some makers' processors.
-# It is no public operation: where it is missing, torch.bmm does the same.
+# instructions of any processor; MKL's, behind torch.bmm, only those of some makers' processors, but
+# there it may be the faster one. It is no public operation, and may be missing.
 _LINEAR = getattr(torch.ops.mkldnn, "_linear_pointwise", None)
 _HAS_ONEDNN = torch.backends.mkldnn.is_available() and _LINEAR is not None
 # Heads share each operation as long as they make fewer scores than this together: an operation
 # has a cost of its own, on a graphics card much more of it.
 _SMALL = {"cpu": 2**17, "other": 2**24}
+# Tiles with a side below this MKL rounds otherwise the other way round, and weights unlike those of
+# forward do not go with its totals.
+_NARROW = 16
 # Scores are made as exponents of 2, not e, for PyTorch's exp2 is three times as fast as its exp,
 # and thirty times where numbers become too small to be held: exp(x) = 2^(x log₂ e).
 _LOG2_E = math.log2(math.e)
-# Scores (n_q · n_k) of a head and length of its vectors from which on flash attention is faster;
-# with shorter vectors too much of the work lies beside the matrix products.
-_LONG, _WIDE = 2**22, 64
+# Scores, of all heads together, from which on it is worth a measurement how they are made.
+_MANY = 2**21
+# Scores (n_q · n_k) of a head and length of its vectors from which on flash attention may be
+# faster; with shorter vectors too much of the work lies beside the matrix products.
+_LONG, _WIDE = 2**22, 32
+
+
+class Way(NamedTuple):
+    """How tiles are computed: with which product, and how many queries and keys at once."""
+
+    product: str  # a name in _PRODUCTS
+    block_q: int
+    block_k: int
+
+
+# The larger the tile, the fewer operations have to be started; the smaller, the more of it stays in
+# the cache beside a core.
+_SIZES = (512, 1024), (256, 512)
 
 
 def flash_attention(
@@ -74,7 +99,7 @@ def flash_attention(
         window: the query at position i sees only positions j with |i − j| < window.
         mask: Boolean, broadcastable to (..., n_q, n_k), ``True`` = may attend.
         scale: factor of the scores; 1 / √d_k if not given.
-        block_q, block_k: queries and keys in a tile; if not given, what is fast on a CPU.
+        block_q, block_k: queries and keys in a tile; if not given, what is fast here.
         return_lse: whether to return each query's log Σ exp(score) as well.
 
     Returns:
@@ -86,6 +111,10 @@ def flash_attention(
             that are no ints.
         ValueError: shapes that do not fit each other, a block or window below 1.
         RuntimeError: when differentiated twice, or after the mask was changed in place.
+
+    On a CPU the matrix product and the blocks are those that are fastest on this machine: measured
+    at the first long input, in a fraction of a second, and kept for the process. The environment
+    variable ``TRANSFORMER_LIB_FLASH`` (``onednn`` or ``bmm``) names the product instead.
 
     Source: Dao (2023), algorithm 1.
     """
@@ -104,34 +133,127 @@ def flash_attention(
     flat = [t.reshape(math.prod(t.shape[:-2]), *t.shape[-2:]) for t in (q, k, v)]
     differentiable = torch.is_grad_enabled() and any(t.requires_grad for t in flat)
     keep = return_lse or differentiable
-    output, lse = _FlashAttention.apply(*flat, scale, sight, (block_q, block_k), keep)
+    way = _way(flat[0], sight, block_q, block_k)
+    output, lse = _FlashAttention.apply(*flat, scale, sight, way, keep)
     output = output.view(*q.shape[:-1], v.size(-1))
     return (output, lse.view(q.shape[:-1])) if return_lse else output
 
 
-def flash_pays(q: Tensor, k: Tensor) -> bool:
-    """Whether this is faster than PyTorch's fused kernel: long sequences of long vectors, where
-    oneDNN computes."""
-    return _onednn_takes(q) and q.size(-1) >= _WIDE and q.size(-2) * k.size(-2) >= _LONG
+def flash_pays(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> bool:
+    """Whether this is faster here than PyTorch's fused kernel.
+
+    Never where vectors or sequences are short, on a graphics card, or in another precision than
+    float32. Else both are measured, once in a process for each d_k and d_v, number of threads, with
+    gradients and without, with each kind of mask and without. Tiles that the mask hides wholly cost
+    nothing here, and PyTorch as much as others.
+    """
+    fits = q.device.type == "cpu" and q.dtype == torch.float32
+    if not fits or q.size(-2) * k.size(-2) < _LONG or min(q.size(-1), v.size(-1)) < _WIDE:
+        return False
+    gradients = torch.is_grad_enabled() and any(t.requires_grad for t in (q, k, v))
+    masked = "" if mask is None else "keys" if mask.size(-2) == 1 else "all"
+    over = time_over_fused(q.size(-1), v.size(-1), masked, gradients, torch.get_num_threads())
+    return over * (1 if mask is None else _share_seen(mask)) < 1
+
+
+def _share_seen(mask: Tensor) -> float:
+    """The share of the tiles in which some query sees a key."""
+    rows, cols = (blocks(n, size) for n, size in zip(mask.shape[-2:], _SIZES[0], strict=True))
+    tiles = (mask[..., i, j].view(torch.uint8).amax((-2, -1)) for i, j in pairs(rows, cols))
+    return torch.stack(list(tiles)).float().mean().item()
+
+
+@once
+def time_over_fused(d_k: int, d_v: int, masked: str, gradients: bool, threads: int) -> float:
+    """Our time over the fused kernel's, measured: the median of some turns.
+
+    Of one length, for the ratio hardly changes with it; with a head for each thread, since heads
+    are what PyTorch's backward shares out. ``masked``: "" not at all, "keys" the same for all
+    queries, "all" any.
+    """
+    n_q, n_k, generator = 1024, 2048, torch.Generator().manual_seed(0)
+    q, k, v = (
+        torch.randn(1, threads, n, d, generator=generator, requires_grad=gradients)
+        for n, d in ((n_q, d_k), (n_k, d_k), (n_k, d_v))
+    )
+    # Few keys are hidden: no tile is left out, and each has to be looked at.
+    rows = {"": 0, "keys": 1, "all": n_q}[masked]
+    mask = torch.rand(rows, n_k, generator=generator) > 0.1 if rows else None
+
+    def attend(function: Callable[..., Tensor], **options: Tensor | None) -> None:
+        output = function(q, k, v, **options)
+        if gradients:
+            output.sum().backward()
+
+    ours, theirs = take_turns(
+        partial(attend, flash_attention, mask=mask),
+        partial(attend, F.scaled_dot_product_attention, attn_mask=mask),
+    )
+    return median(a / b for a, b in zip(ours, theirs, strict=True))
+
+
+def _way(q: Tensor, sight: "_Sight", block_q: int | None, block_k: int | None) -> Way:
+    """With the blocks asked for, else what is fast."""
+    way = _product_and_blocks(q, sight)
+    if sight.before < sight.n_k:  # a window: all that a block sees in one flat tile
+        way = way._replace(block_q=256, block_k=2048)
+    return way._replace(block_q=block_q or way.block_q, block_k=block_k or way.block_k)
+
+
+def _product_and_blocks(q: Tensor, sight: "_Sight") -> Way:
+    """As measured on this machine; what is short or not for oneDNN does without a measurement."""
+    usual = Way("bmm", *_SIZES[0])
+    single = torch.promote_types(q.dtype, torch.float32) == torch.float32
+    if not (_HAS_ONEDNN and q.device.type == "cpu" and single):
+        return usual
+    asked = os.environ.get("TRANSFORMER_LIB_FLASH")
+    if asked:
+        if asked not in _PRODUCTS:
+            names = " or ".join(_PRODUCTS)
+            raise ValueError(f"TRANSFORMER_LIB_FLASH must be {names}, got {asked!r}")
+        return usual._replace(product=asked)
+    seen = min(sight.n_k, sight.before + sight.after + 1)
+    return fastest_way() if q.size(0) * sight.n_q * seen >= _MANY else usual
+
+
+@once
+def fastest_way() -> Way:
+    """The fastest on this machine, forward and backward, with as many threads as at its first use.
+
+    By the least time of each, which other load on the machine touches last.
+    """
+    generator = torch.Generator().manual_seed(0)
+    q, k, v = (
+        torch.randn(2, n, 64, generator=generator, requires_grad=True) for n in (512, 1024, 1024)
+    )
+    sight = _Sight(q.shape[:-1], k.size(1), causal=False, window=None, mask=None)
+
+    def attend(way: Way) -> None:
+        _FlashAttention.apply(q, k, v, 1.0, sight, way, True)[0].sum().backward()
+
+    ways = [Way(product, *size) for product in _PRODUCTS for size in _SIZES]
+    least = map(min, take_turns(*(partial(attend, way) for way in ways)))
+    return min(zip(least, ways, strict=True))[1]
 
 
 class _FlashAttention(torch.autograd.Function):
     """Both passes over the blocks of queries, and what is kept from one to the other."""
 
     @staticmethod
-    def forward(ctx, q, k, v, scale, sight, sizes, keep):
+    def forward(ctx, q, k, v, scale, sight, way, keep):
         output = q.new_zeros(*q.shape[:-1], v.size(-1))
         # Half precision is summed up in single precision.
         dtype = torch.promote_types(q.dtype, torch.float32)
         lowest = torch.finfo(dtype).min
         highest = q.new_full((*q.shape[:-1], 1), lowest, dtype=dtype) if keep else None
         total = torch.ones_like(highest) if keep else None
-        block_q, block_k = _block_sizes(sizes, sight)
+        product = _PRODUCTS[way.product]
         with torch.autocast(q.device.type, enabled=False):
-            for heads, kv, rows in _query_blocks(q, k, block_q, block_k):
+            for heads, kv, rows in _query_blocks(q, k, way):
                 at = heads, rows
-                tiles = sight.tiles(heads, rows, block_k)
-                result = _forward_block(q[at].to(dtype) * (scale * _LOG2_E), k[kv], v[kv], tiles)
+                tiles = sight.tiles(heads, rows, way.block_k)
+                queries = q[at].to(dtype) * (scale * _LOG2_E)
+                result = _forward_block(product, queries, k[kv], v[kv], tiles)
                 if result is not None:
                     output[at] = result[0].div_(result[2])
                     if sight.may_be_blind:
@@ -143,7 +265,7 @@ class _FlashAttention(torch.autograd.Function):
             return output, None
         # The mask as well, though sight has it: so PyTorch notices if it is changed in place.
         ctx.save_for_backward(q, k, v, output, highest, total, sight.mask)
-        ctx.rest = scale, sight, sizes
+        ctx.rest = scale, sight, way
         lse = ((highest + total.log2()) / _LOG2_E).masked_fill_(highest == lowest, -torch.inf)
         return output, lse.squeeze(-1)
 
@@ -158,19 +280,19 @@ class _FlashAttention(torch.autograd.Function):
     @staticmethod
     def _gradients(ctx, d_output, d_lse) -> tuple[Tensor, Tensor, Tensor]:
         q, k, v, output, highest, total, _ = ctx.saved_tensors
-        scale, sight, sizes = ctx.rest
+        scale, sight, way = ctx.rest
         dq, dk, dv = (torch.zeros_like(t, dtype=total.dtype) for t in (q, k, v))
-        block_q, block_k = _block_sizes(sizes, sight, backward=True)
+        product = _PRODUCTS[way.product]
         with torch.autocast(q.device.type, enabled=False):
-            for heads, kv, rows in _query_blocks(q, k, block_q, block_k):
+            for heads, kv, rows in _query_blocks(q, k, way):
                 at = heads, rows
                 queries = q[at].to(total.dtype) * (scale * _LOG2_E)
                 # The weights are made without their denominator; what they meet is divided by it.
                 d_block = d_output[at] / total[at]
                 # The gradient of the lse adds P ⊙ dlse to dS, so it joins the row term D.
                 row_term = (d_block * output[at]).sum(-1) - d_lse[at] / total[at].squeeze(-1)
-                known = queries, highest[at].squeeze(-1), d_block, row_term
-                tiles = sight.tiles(heads, rows, block_k)
+                known = product, queries, highest[at].squeeze(-1), d_block, row_term
+                tiles = sight.tiles(heads, rows, way.block_k)
                 dq[at] = scale * _backward_block(*known, k[kv], v[kv], dk[kv], dv[kv], tiles)
         dk /= _LOG2_E  # the queries were multiplied by it
         return dq.to(q.dtype), dk.to(q.dtype), dv.to(q.dtype)
@@ -191,25 +313,25 @@ class _Once(torch.autograd.Function):
         )
 
 
-def _forward_block(q, k, v, tiles) -> tuple[Tensor, Tensor, Tensor] | None:
+def _forward_block(product, q, k, v, tiles) -> tuple[Tensor, Tensor, Tensor] | None:
     """Sum, highest, total of scaled queries (g, rows, d_k), tiles merged; None of none."""
     result = None
     for cols, hidden in tiles:
-        tile = q, _take(k, cols, q), _take(v, cols, q), hidden
+        tile = product, q, _take(k, cols, q), _take(v, cols, q), hidden
         # A name for the tile's result would keep it until the next one is made.
         result = _forward_tile(*tile) if result is None else _merge(result, _forward_tile(*tile))
     return result
 
 
-def _forward_tile(q, k, v, hidden) -> tuple[Tensor, Tensor, Tensor]:
+def _forward_tile(product, q, k, v, hidden) -> tuple[Tensor, Tensor, Tensor]:
     """Σ 2^(score − highest) v (g, rows, d_v), highest score and Σ 2^(score − highest)
     (g, rows, 1) over one tile."""
-    scores = _product(q, k)  # (g, rows, d_k), (g, cols, d_k) -> (g, rows, cols)
+    scores = product(q, k)  # (g, rows, d_k), (g, cols, d_k) -> (g, rows, cols)
     hidden.lower(scores)
     highest = scores.amax(-1, keepdim=True)
     weights = scores.sub_(highest).exp2_()  # in their place: fresh memory is slow
     # (g, rows, cols), (g, d_v, cols) -> (g, rows, d_v)
-    return _product(weights, v.mT), highest, weights.sum(-1, keepdim=True)
+    return product(weights, v.mT), highest, weights.sum(-1, keepdim=True)
 
 
 def _merge(result_1, result_2) -> tuple[Tensor, Tensor, Tensor]:
@@ -222,46 +344,52 @@ def _merge(result_1, result_2) -> tuple[Tensor, Tensor, Tensor]:
     return sum_1, highest, total_1
 
 
-def _backward_block(q, highest, d_output, row_term, k, v, dk, dv, tiles) -> Tensor:
+def _backward_block(product, q, highest, d_output, row_term, k, v, dk, dv, tiles) -> Tensor:
     """dQ (g, rows, d_k) of a block of queries, but for the scale; adds its share to dk and dv."""
     dq = q.new_zeros(q.mT.shape)
     for cols, hidden in tiles:
-        tile = _take(k, cols, q), _take(v, cols, q)
-        dq_part, dk_part, dv_part = _backward_tile(q, highest, d_output, row_term, *tile, hidden)
+        tile = _take(k, cols, q), _take(v, cols, q), hidden
+        dq_part, dk_part, dv_part = _backward_tile(product, q, highest, d_output, row_term, *tile)
         dq += dq_part
         _add(dk[:, cols], dk_part)
         _add(dv[:, cols], dv_part)
     return dq.mT
 
 
-def _backward_tile(q, highest, d_output, row_term, k, v, hidden) -> tuple[Tensor, Tensor, Tensor]:
+def _backward_tile(
+    product, q, highest, d_output, row_term, k, v, hidden
+) -> tuple[Tensor, Tensor, Tensor]:
     """dQᵀ (g, d_k, rows), dK (g, cols, d_k) and dV (g, cols, d_v) of one tile.
 
     Scores and weights are made transposed: what is subtracted from each query's is then the
-    bias of a product, which costs oneDNN no pass of its own.
+    bias of a product, which costs no pass of its own.
     """
-    # (g, cols, d_k), (g, rows, d_k) -> (g, cols, rows). Tiles of other sizes than in forward round
-    # otherwise: a score may exceed the highest, a very high one by so much that its weight is ∞.
-    weights = _product(k, q, -highest).clamp_(max=0).exp2_()
+    # (g, cols, d_k), (g, rows, d_k) -> (g, cols, rows). Made the other way round they are rounded
+    # otherwise than in forward: a score may exceed the highest, a very high one by so much that its
+    # weight is ∞.
+    weights = product(k, q, -highest).clamp_(max=0).exp2_()
     hidden.clear(weights)
-    d_scores = _product(v, d_output, -row_term).mul_(weights)  # -> (g, cols, rows)
-    return _product(k.mT, d_scores.mT), _product(d_scores, q.mT), _product(weights, d_output.mT)
+    d_scores = product(v, d_output, -row_term).mul_(weights)  # -> (g, cols, rows)
+    return product(k.mT, d_scores.mT), product(d_scores, q.mT), product(weights, d_output.mT)
 
 
-def _product(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
+def _bmm(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
     """a bᵀ + bias: (g, m, d) and (g, n, d) and (g, n) -> (g, m, n)."""
-    if a.size(0) == 1 and _onednn_takes(a):
-        return _LINEAR(a[0], b[0], None if bias is None else bias[0], "none", [], "")[None]
     if bias is None:
         return torch.bmm(a, b.mT)
-    # b first, which are the queries, as in forward: small tiles are rounded otherwise the other way
-    # round, and weights unlike those of forward do not go with its totals.
-    return torch.bmm(b, a.mT).add_(bias[..., None]).mT
+    if min(a.size(1), b.size(1)) < _NARROW:  # b first, which are the queries, as in forward
+        return torch.baddbmm(bias[..., None], b, a.mT).mT
+    return torch.baddbmm(bias[:, None], a, b.mT)
 
 
-def _onednn_takes(tensor: Tensor) -> bool:
-    fits = tensor.device.type == "cpu" and tensor.numel() > 0  # it sums up no empty rows
-    return _HAS_ONEDNN and tensor.dtype == torch.float32 and fits
+def _onednn(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
+    """The same, of one head: it takes no more together. Nor does it sum up empty rows."""
+    if a.size(0) != 1 or a.numel() == 0:
+        return _bmm(a, b, bias)
+    return _LINEAR(a[0], b[0], None if bias is None else bias[0], "none", [], "")[None]
+
+
+_PRODUCTS = {"onednn": _onednn, "bmm": _bmm}
 
 
 def _take(keys: Tensor, cols: slice, like: Tensor) -> Tensor:
@@ -278,25 +406,16 @@ def _add(total: Tensor, part: Tensor) -> None:
     total += part if repeats == 1 else part.unflatten(0, (-1, repeats)).sum(1)
 
 
-def _block_sizes(asked, sight: "_Sight", backward: bool = False) -> tuple[int, int]:
-    """Queries and keys of a tile: as asked for, else what fits a core's cache and is worth its
-    overhead. Forward keeps to 1 MiB of scores."""
-    windowed = sight.before < sight.n_k  # then all that a block sees in one flat tile
-    large = backward and not windowed
-    block_q = min(512, max(256, sight.n_q // 2)) if large else 256
-    return asked[0] or block_q, asked[1] or (2048 if windowed else 1024)
-
-
-def _query_blocks(q: Tensor, k: Tensor, block_q: int, block_k: int) -> Iterator[tuple[slice, ...]]:
+def _query_blocks(q: Tensor, k: Tensor, way: Way) -> Iterator[tuple[slice, ...]]:
     """Which heads, key/value heads and rows are worked on at once."""
     heads, n_q = q.shape[:2]
     shared = max(1, heads // max(1, k.size(0)))  # query heads of one key/value head
-    tile = min(block_q, n_q) * min(block_k, k.size(1))
+    tile = min(way.block_q, n_q) * min(way.block_k, k.size(1))
     group = _SMALL["cpu" if q.device.type == "cpu" else "other"] // max(1, tile)
     group = max(1, group // shared * shared)
     for together in blocks(heads, group):
         kv = slice(together.start // shared, -(-together.stop // shared))
-        for rows in blocks(n_q, block_q):
+        for rows in blocks(n_q, way.block_q):
             yield together, kv, rows
 
 
