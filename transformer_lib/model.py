@@ -451,8 +451,8 @@ class Transformer(nn.Module):
             memory: what ``encode`` made of the source, if the model has an encoder.
             memory_mask: ``padding_mask(source_ids, config.pad_id)``; without it the memory's
                 padding is attended to as well, for the memory does not say which of it is padding.
-            last_only: score the last position alone, which is all that writing needs; with a large
-                vocabulary the scores of a long text are most of the work.
+            last_only: score the last position alone, which is all that writing needs: a long text's
+                scores over a large vocabulary take much memory, and a good part of the work.
 
         Raises:
             TypeError, ValueError: ids that are not integers (batch, n) of the vocabulary, a memory
