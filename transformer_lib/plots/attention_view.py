@@ -1,5 +1,6 @@
 """Attention weights to explore: choose a layer, a head and a token, and see whom it attends to."""
 
+import re
 from collections.abc import Sequence
 from numbers import Real
 from pathlib import Path
@@ -60,11 +61,17 @@ def attention_view(
 
 def _behaviour() -> str:
     """Style and script, the same for every view; marked as CDATA, a translator passes over them."""
-    style, script = (
-        Path(__file__).with_suffix(kind).read_text("utf-8") for kind in (".css", ".js")
+    parts = {"style": ".css", "script": ".js"}
+    return "".join(
+        f"<{tag}>/*<![CDATA[*/{_packed(Path(__file__).with_suffix(kind))}/*]]>*/</{tag}>"
+        for tag, kind in parts.items()
     )
-    parts = ("style", style), ("script", script)
-    return "".join(f"<{tag}>/*<![CDATA[*/\n{text}/*]]>*/</{tag}>" for tag, text in parts)
+
+
+def _packed(path: Path) -> str:
+    """A file on one line, without its comments: each view in a notebook stores it again."""
+    text = re.sub(r"/\*.*?\*/|(?<!\S)//[^\n]*", "", path.read_text("utf-8"), flags=re.DOTALL)
+    return " ".join(text.split())
 
 
 def _visible(token: str) -> str:
