@@ -10,12 +10,14 @@ from playwright.sync_api import BrowserContext, Locator, Page, expect
 from tests.site.browser import NARROW, visit
 from tests.site.checks import axe_violations
 from tests.site.test_checks import write_page
+from tests.site.tree import LANGUAGES
 from transformer_lib.plots import attention_view
 
 TOKENS_Q, TOKENS_K = ["⟨s⟩", "dog", "bites", "man"], ["狗", "咬", "人"]
 WEIGHTS = np.random.default_rng(3).dirichlet(np.ones(3), size=(2, 3, 4)).round(2)
 FIGURE = attention_view(TOKENS_Q, TOKENS_K, WEIGHTS, alt="A view", caption="Weights.").html
 MEAN = WEIGHTS.mean(axis=1)
+LABELS = {"en": ("queries", "keys"), "zh-TW": ("查詢", "鍵")}
 
 # What JupyterLab does with an output: HTML written into the page, its scripts made anew.
 AS_JUPYTERLAB = """html => {
@@ -212,3 +214,19 @@ def test_on_paper_the_picture_stays(
     page.emulate_media(media="print")
     expect(page.locator(".attention-view .picture")).to_be_visible()
     expect(page.locator(".attention-view .hint")).to_be_hidden()
+
+CHAPTERS = ["04_self_attention", "05_multi_head_attention", "08_decoder"]
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_in_the_book(language: str, chapter: str, context: BrowserContext, site: str) -> None:
+    seen = visit(context, f"{site}{LANGUAGES[language]}notebooks/{chapter}.html")
+    view = seen.page.locator(".attention-view.running")
+    queries, keys = LABELS[language]
+    for side, name in (".queries", queries), (".keys", keys):
+        expect(view.locator(side)).to_have_attribute("aria-label", name)
+    view.locator(".queries button").last.focus()
+    shares = [float(number) for number in numbers(view, "keys")]
+    assert abs(sum(shares) - 1) < 0.02
+    seen.page.close()
