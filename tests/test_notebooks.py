@@ -25,6 +25,7 @@ from tests.markdown import directive_label, directive_name, tokens
 from transformer_lib import exercises
 
 MAX_LINES = 15
+ABOVE_REASONS = "# Why this number:"  # the first line of a pencil exercise's solution
 UNLIMITED = {"setup", "exercise", "solution"}
 TAGS = UNLIMITED | {"hide-input", "remove-input", "hide-output", "raises-exception"}
 TAGS |= {"nbval-ignore-output"}  # only where the cell asserts what its output must show
@@ -157,6 +158,21 @@ def solutions_are_folded(notebook: NotebookNode) -> Iterator[str]:
             yield f'{name}: a solution, and only that, has "jupyter": {{"source_hidden": true}}'
 
 
+def folded_solutions_give_nothing_away(notebook: NotebookNode) -> Iterator[str]:
+    """JupyterLab shows the first line of a folded cell, whatever its metadata say.
+
+    So that line is one the exercise shows too, the signature; above a pencil's reasons it is
+    always the same.
+    """
+    given: list[str] = []
+    for name, cell in code_cells(notebook):
+        tags = cell.metadata.get("tags", [])
+        if "exercise" in tags:
+            given = [*cell.source.splitlines(), ABOVE_REASONS]
+        elif "solution" in tags and cell.source.splitlines()[0] not in given:
+            yield f"{name}: shows its first line while folded; put {ABOVE_REASONS!r} above it"
+
+
 def statements_agree_with_the_catalogue(notebook: NotebookNode) -> Iterator[str]:
     """Title, level and minutes are those that the list of all exercises shows."""
     for token in tokens(prose(notebook)):
@@ -247,6 +263,7 @@ RULES: list[Rule] = [
     setup_comes_first,
     exercises_are_complete,
     solutions_are_folded,
+    folded_solutions_give_nothing_away,
     statements_agree_with_the_catalogue,
     exercises_stand_alone,
     figures_can_be_read_aloud,
@@ -294,7 +311,7 @@ def sample() -> NotebookNode:
             "exercise",
         ),
         code(
-            f"check('{NAME}', lambda x, dim: torch.softmax(x, dim));",
+            f"def answer(x, dim):\n    return torch.softmax(x, dim)\n\n\ncheck('{NAME}', answer);",
             "solution",
             jupyter={"source_hidden": True},
         ),
@@ -344,6 +361,10 @@ FAULTS = {
     "no setup": (setup_comes_first, lambda c: c[1].metadata.update(tags=[])),
     "late setup": (setup_comes_first, lambda c: c.insert(1, code("1"))),
     "an open solution": (solutions_are_folded, lambda c: c[6].metadata.pop("jupyter")),
+    "a reason in sight": (
+        folded_solutions_give_nothing_away,
+        set_source(6, f"# exp, then divide\n{ABOVE_REASONS}"),
+    ),
     "another title": (
         statements_agree_with_the_catalogue,
         set_source(4, STATEMENT.replace(exercises.catalog[NAME].title.en, "Soft")),
