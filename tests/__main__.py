@@ -23,9 +23,10 @@ NBVAL_OPTIONS = [
     f"--nbval-sanitize-with={ROOT / 'tests' / 'nbval_sanitize.cfg'}",
     "--nbval-cell-timeout=300",  # a hang guard, not a speed limit
 ]
-# On all cores, each with the next test as it gets free; a notebook stays whole.
+# On all cores, each with the next test as it gets free; a notebook or a page stays whole.
 IN_PARALLEL = ["-n", "auto", "--dist", "worksteal"]
 NOTEBOOKS_IN_PARALLEL = ["-n", "auto", "--dist", "loadfile"]
+PAGES_IN_PARALLEL = ["-n", "auto", "--dist", "loadgroup"]
 # A port nobody listens on: a notebook that reaches for the network fails here, not at a reader's.
 PROXIES = ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"]
 NO_NETWORK = dict.fromkeys(PROXIES, "http://127.0.0.1:9")
@@ -78,7 +79,7 @@ def build() -> str:
 
 
 def site() -> str:
-    return f"site {pytest('tests/site')}"
+    return f"site {pytest(*PAGES_IN_PARALLEL, 'tests/site')}"
 
 
 def quick() -> str:

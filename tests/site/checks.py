@@ -93,7 +93,8 @@ def is_accessible(seen: Visit) -> list[str]:
 
 def axe_violations(page: Page, theme: str) -> list[str]:
     page.evaluate("theme => document.documentElement.dataset.theme = theme", theme)
-    violations = Axe().run(page).response["violations"]
+    # All rules run. Not to list what passed, node by node, saves a third of the time.
+    violations = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
     return [
         f"{rule['id']} ({theme}, {page.viewport_size['width']} px): {rule['help']}: "
         f"{node['target']} {node.get('failureSummary', '')}"

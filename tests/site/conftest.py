@@ -1,4 +1,4 @@
-"""One browser and one local server for all tests of the site."""
+"""One browser and one local server for all tests of the site that run on the same core."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -11,6 +11,14 @@ from playwright.sync_api import BrowserContext, sync_playwright
 
 from tests import IN_CI, SITE
 from tests.site.browser import FLAGS, WIDE, find_chromium
+
+
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With ``--dist loadgroup`` a page is opened on one core alone, once for all its checks."""
+    for item in items:
+        if "address" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group(str(item.callspec.params["address"])))
 
 
 class QuietHandler(SimpleHTTPRequestHandler):
