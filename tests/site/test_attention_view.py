@@ -215,6 +215,7 @@ def test_on_paper_the_picture_stays(
     expect(page.locator(".attention-view .picture")).to_be_visible()
     expect(page.locator(".attention-view .hint")).to_be_hidden()
 
+
 CHAPTERS = ["04_self_attention", "05_multi_head_attention", "08_decoder"]
 
 
